@@ -1,0 +1,1 @@
+"""Development tools. Nothing here is installed with Roost."""
