@@ -16,7 +16,9 @@ from roost.errors import CodecError, LimitError
 DEFAULT_MAX_LINE_BYTES: Final = 16 * 1024 * 1024  # one bound for both ends of every agent link; ours
 DEFAULT_MAX_FRAME_BYTES: Final = 16 * 1024 * 1024  # the frame protocol's default, told in Welcome
 
-_HEADER: Final = struct.Struct(">I")
+_HEADER_SIZE: Final = 4
+_header = struct.Struct(">I").pack
+_header_at = struct.Struct(">I").unpack_from
 _MAX_LENGTH: Final = 2**32 - 1  # what the header can say
 _strip = bytes.strip
 
@@ -99,7 +101,7 @@ class LengthFramer:
         self.limit = limit
         self.fault: LimitError | None = None
         self._held = bytearray()  # what has arrived of a frame that is not complete
-        self._needed = _HEADER.size  # how long `_held` must get: a header first, then header and body
+        self._needed = _HEADER_SIZE  # how long `_held` must get: a header first, then header and body
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The bodies of the frames this chunk completes."""
@@ -109,15 +111,21 @@ class LengthFramer:
         chunk = data if type(data) is bytes else bytes(data)
         end = len(chunk)
         pos = self._end_held(chunk, frames) if self._held else 0
-        needed = _HEADER.size
-        while end - pos >= _HEADER.size and self.fault is None:
-            needed += self._declared(chunk, pos)
-            if self.fault is not None or end - pos < needed:
+        if self.fault is not None:
+            return frames
+        limit, needed = self.limit, _HEADER_SIZE
+        while end - pos >= _HEADER_SIZE:
+            length = _header_at(chunk, pos)[0]
+            if length > limit:
+                self.fault = _over(length, limit)
+                return frames
+            needed = _HEADER_SIZE + length
+            if end - pos < needed:
                 break
-            frames.append(chunk[pos + _HEADER.size : pos + needed])
+            frames.append(chunk[pos + _HEADER_SIZE : pos + needed])
             pos += needed
-            needed = _HEADER.size
-        if pos < end and self.fault is None:
+            needed = _HEADER_SIZE
+        if pos < end:
             self._held += chunk[pos:]
             self._needed = needed
         return frames
@@ -136,32 +144,27 @@ class LengthFramer:
             pos += len(piece)
             if len(held) < self._needed:
                 return pos
-            if len(held) == _HEADER.size:
-                self._needed += self._declared(held, 0)
-                if self.fault is not None:
+            if len(held) == _HEADER_SIZE:
+                length = _header_at(held)[0]
+                if length > self.limit:
+                    self.fault = _over(length, self.limit)
                     held.clear()
                     return pos
-                if len(held) < self._needed:
+                self._needed = _HEADER_SIZE + length
+                if length:
                     continue
-            del held[: _HEADER.size]
+            del held[:_HEADER_SIZE]
             frames.append(bytes(held))
             held.clear()
-            self._needed = _HEADER.size
+            self._needed = _HEADER_SIZE
             return pos
-
-    def _declared(self, source: bytes | bytearray, pos: int) -> int:
-        """The length the header at `pos` declares; sets `fault` when it is over the limit."""
-        length: int = _HEADER.unpack_from(source, pos)[0]
-        if length > self.limit:
-            self.fault = _over(length, self.limit)
-        return length
 
 
 def encode_length_frame(body: bytes, limit: int = DEFAULT_MAX_FRAME_BYTES) -> bytes:
     """The frame that holds `body`. Raises LimitError when the body has more than `limit` bytes."""
     if len(body) > limit or len(body) > _MAX_LENGTH:
         raise _over(len(body), min(limit, _MAX_LENGTH))
-    return _HEADER.pack(len(body)) + body
+    return _header(len(body)) + body
 
 
 def _over(length: int, limit: int) -> LimitError:
