@@ -6,11 +6,13 @@ their own reader. `at` holds the field being read, so a fault knows its place an
 
 from __future__ import annotations
 
+from roost.wire import bare as primitives
 from tools.gen_bare.names import annotation, min_size, snake
 from tools.gen_bare.schema import Data, Enum, ListOf, MapOf, Named, Optional, Primitive, Schema, Struct, Type, Union
 from tools.gen_bare.text import Text
 
-_LOCALS = frozenset({"buf", "pos", "end", "n", "stop", "at"})
+# A local of one of these names would hide what the reader itself uses.
+_TAKEN = frozenset({"buf", "pos", "end", "n", "stop", "at", "fault", "len", "range", *primitives.__all__})
 
 
 def reader(schema: Schema, name: str, out: Text) -> None:
@@ -61,7 +63,7 @@ class _Body:
     def field(self, name: str, type_: Type, *, first: bool) -> str:
         """Reads one field; returns the local that holds it."""
         target = snake(name)
-        if target in _LOCALS:
+        if target in _TAKEN:
             target += "_"
         if not first:
             self.out.line(f'at = "{name}"')

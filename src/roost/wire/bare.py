@@ -179,7 +179,7 @@ def cut_short() -> CodecError:
 
 
 def trailing(count: int) -> CodecError:
-    return CodecError(f"{count} bytes follow the value")
+    return CodecError(f"bytes follow the value: {count}")
 
 
 def wrong_byte(kind: str, byte: int) -> CodecError:
