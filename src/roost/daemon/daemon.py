@@ -1,0 +1,75 @@
+"""The composition root: an engine, a runner, a catalogue and a driver, put together in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import roost
+from roost.daemon.catalogue import LocalCatalogue
+from roost.daemon.connection import Reception
+from roost.daemon.driver import Driver
+from roost.process.local import LocalRunner
+from roost.process.packages import Packages, default_roots
+from roost.process.runtimes.registry import Runtimes
+from roost.sidecar.engine import Engine
+from roost.sidecar.limits import Limits
+from roost.transport.unix import UnixServer, serve_unix
+
+log = logging.getLogger("roost.daemon")
+
+
+class Daemon:
+    """A sidecar that runs. Make it inside a running event loop, and `close` it there."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        roots: Sequence[Path] | None = None,
+        environment: Mapping[str, str] | None = None,
+        let_through: Iterable[str] = (),
+    ) -> None:
+        own_env = dict(os.environ if environment is None else environment)
+        self.limits = limits or Limits()
+        self._folder = tempfile.TemporaryDirectory(prefix="roost-", ignore_cleanup_errors=True)
+        runtimes = Runtimes()
+        packages = Packages(default_roots(own_env) if roots is None else roots, runtimes)
+        catalogue = LocalCatalogue(packages, runtimes, own_env=own_env, let_through=let_through)
+        engine = Engine(self.limits, version=roost.__version__, folder=self._folder.name)
+        self.runner = LocalRunner()
+        self.driver = Driver(engine, self.runner, catalogue)
+        self._servers: list[UnixServer] = []
+        self._receptions: list[Reception] = []
+
+    def reception(self, *, uid: int | None, token: str | None = None) -> Reception:
+        """A way in: for the given user only, or for who knows the token."""
+        server = f"roost/{roost.__version__}"
+        reception = Reception(self.driver, self.limits, server=server, uid=uid, token=token)
+        self._receptions.append(reception)
+        return reception
+
+    async def listen_unix(self, path: str) -> None:
+        """Serves frames at a unix socket, to this daemon's user. Raises TransportError saying why it cannot."""
+        reception = self.reception(uid=os.getuid())
+        limits = self.limits
+        server = await serve_unix(
+            path, reception.accept, limit=limits.max_frame_bytes, high_water=limits.caller_output_bytes
+        )
+        self._servers.append(server)
+
+    async def close(self) -> None:
+        """Listens no more, closes every session and every agent, then the connections."""
+        servers, self._servers = self._servers, []
+        for server in servers:
+            server.close()
+        await self.driver.shutdown()
+        for reception in self._receptions:
+            for connection in list(reception.connections):
+                connection.close()
+        await asyncio.sleep(0)
+        self._folder.cleanup()

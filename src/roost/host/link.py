@@ -1,0 +1,184 @@
+"""A caller's end of one connection: requests and their answers, events, callbacks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from roost.errors import CodecError, ConnectionClosed, LimitError, RemoteProtocolError, SidecarError, TransportError
+from roost.sidecar.gate import FRAMES_VERSION
+from roost.sidecar.gen.frames import (
+    Callback,
+    CallbackResponse,
+    Event,
+    Frame,
+    Hello,
+    Refused,
+    Request,
+    Response,
+    Welcome,
+    decode_frame,
+    encode_frame,
+)
+from roost.sidecar.gen.messages import (
+    AcpCallback,
+    AcpCallbackResponse,
+    AcpErrorResponse,
+    AcpEvent,
+    AcpRequest,
+    AcpResponse,
+    decode_acp_callback,
+    decode_acp_event,
+    decode_acp_response,
+    encode_acp_callback_response,
+    encode_acp_request,
+)
+from roost.transport.base import Channel
+from roost.wire.framing import encode_length_frame
+
+OPEN_REQUESTS = 1024  # requests one connection may have open; the daemon's own bound has the same default
+
+
+class HostLink:
+    """Listener of its channel. `on_event` is called in order; `on_callback` may take its time."""
+
+    def __init__(
+        self,
+        on_event: Callable[[AcpEvent], None],
+        on_callback: Callable[[AcpCallback], Awaitable[AcpCallbackResponse]],
+    ) -> None:
+        self._on_event = on_event
+        self._on_callback = on_callback
+        self._channel: Channel | None = None
+        self._loop = asyncio.get_running_loop()
+        self._welcome: asyncio.Future[Welcome] = self._loop.create_future()
+        self._waiting: dict[int, asyncio.Future[AcpResponse]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._last_id = 0
+        self._end: Exception | None = None
+        self.ended: asyncio.Future[Exception | None] = self._loop.create_future()
+
+    # ---- Listener
+
+    def opened(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def received(self, frames: list[bytes]) -> None:
+        for body in frames:
+            try:
+                self._heard(decode_frame(body))
+            except CodecError as error:
+                self._fail(RemoteProtocolError(f"the daemon sent what cannot be read: {error}"))
+                return
+
+    def _heard(self, frame: Frame) -> None:
+        match frame:
+            case Event(payload=payload):
+                self._on_event(decode_acp_event(payload))
+            case Response(id=number, payload=payload):
+                future = self._waiting.pop(number, None)
+                if future is not None and not future.done():
+                    future.set_result(decode_acp_response(payload))
+            case Callback(id=number, payload=payload):
+                task = self._loop.create_task(self._answer(number, decode_acp_callback(payload)))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+            case Refused(id=0, code=code, message=message):
+                self._fail(SidecarError(code, message))
+            case Refused(id=number, code=code, message=message):
+                future = self._waiting.pop(number, None)
+                if future is not None and not future.done():
+                    future.set_exception(SidecarError(code, message))
+            case Welcome() if not self._welcome.done():
+                self._welcome.set_result(frame)
+            case _:
+                self._fail(RemoteProtocolError(f"the daemon sent a {type(frame).__name__}"))
+
+    async def _answer(self, number: int, callback: AcpCallback) -> None:
+        answer = await self._on_callback(callback)
+        self._send(CallbackResponse(number, encode_acp_callback_response(answer)))
+
+    def broke(self, fault: LimitError) -> None:
+        self._fail(fault)
+
+    def congested(self) -> None:
+        """Requests are small and few; the daemon reads them as they come."""
+
+    def eased(self) -> None: ...
+
+    def closed(self, error: Exception | None) -> None:
+        self._channel = None
+        self._finish(ConnectionClosed("the connection to the daemon ended") if error is None else error)
+
+    def _fail(self, error: Exception) -> None:
+        self._finish(error)
+        if self._channel is not None:
+            self._channel.abort()
+
+    def _finish(self, error: Exception) -> None:
+        if self._end is not None:
+            return
+        self._end = error
+        if not self._welcome.done():
+            self._welcome.set_exception(error)
+            self._welcome.exception()  # whoever greets hears it; nobody may
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(error)
+        for task in self._answering:
+            task.cancel()
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    # ---- the host's side
+
+    async def greet(self, *, client: str, caller: str | None, token: str | None, timeout: float) -> Welcome:
+        """Introduces this program. Raises SidecarError when it is not welcome, TransportError when nobody answers."""
+        self._send(Hello(FRAMES_VERSION, client, token, caller))
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._welcome), timeout)
+        except TimeoutError:
+            raise TransportError(f"the daemon did not answer within {timeout:g} s") from None
+
+    async def request(self, payload: AcpRequest) -> AcpResponse:
+        """One request and its answer. Raises SidecarError for an AcpErrorResponse, ConnectionClosed at the end."""
+        if self._end is not None:
+            raise self._end
+        if len(self._waiting) >= OPEN_REQUESTS:
+            raise LimitError("requests_per_connection", OPEN_REQUESTS)
+        data = encode_acp_request(payload)
+        self._last_id = self._last_id % 0xFFFF_FFFF + 1
+        number = self._last_id
+        future: asyncio.Future[AcpResponse] = self._loop.create_future()
+        self._waiting[number] = future
+        self._send(Request(number, data))
+        try:
+            response = await future
+        finally:
+            self._waiting.pop(number, None)
+        if isinstance(response, AcpErrorResponse):
+            raise SidecarError(response.code, response.message)
+        return response
+
+    def pause(self) -> None:
+        if self._channel is not None:
+            self._channel.pause_reading()
+
+    def resume(self) -> None:
+        if self._channel is not None:
+            self._channel.resume_reading()
+
+    def _send(self, frame: Frame) -> None:
+        if self._channel is not None:
+            self._channel.send(encode_length_frame(encode_frame(frame)))
+
+    async def close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            await asyncio.wait([self.ended], timeout=1.0)
+        for task in list(self._answering):
+            task.cancel()
+        if self._answering:
+            await asyncio.wait(self._answering)
+        self._finish(ConnectionClosed("this connection was closed"))

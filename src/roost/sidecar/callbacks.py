@@ -1,0 +1,218 @@
+"""Questions of an agent, put to the caller: permissions and everything else a client is asked (section 5).
+
+Several may be open at once and are answered in any order. Each ends in exactly one answer to the agent: the caller's,
+or a refusal when the time is up, the caller is gone, the turn is cancelled or the session closes. Silence is never
+consent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from roost.errors import RpcError
+from roost.sidecar import permissions
+from roost.sidecar.callers import Connection
+from roost.sidecar.commands import AskCaller
+from roost.sidecar.context import Context
+from roost.sidecar.conversation import Timer
+from roost.sidecar.gen.messages import (
+    AcpCallback,
+    AcpCallbackResponse,
+    AcpHostRequestCallback,
+    AcpHostRequestCallbackResponse,
+    AcpPermissionCallback,
+    AcpPermissionCallbackResponse,
+)
+from roost.sidecar.limits import Gauge
+
+if TYPE_CHECKING:
+    from roost.sidecar.link import Inbound, Link
+
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
+REQUEST_CANCELLED = -32800
+PERMISSION_METHODS = frozenset(("session/request_permission", "request/permission"))
+ELICITATION = "elicitation/create"
+
+
+class Ask:
+    """One open question."""
+
+    __slots__ = ("asked", "inbound", "owner", "timer")
+
+    def __init__(self, owner: Asks, inbound: Inbound) -> None:
+        self.owner = owner
+        self.inbound = inbound
+        self.asked: dict[int, int] = {}  # connection -> callback id
+        self.timer: Timer | None = None
+
+    @property
+    def is_permission(self) -> bool:
+        return self.inbound.method in PERMISSION_METHODS
+
+
+class Asks:
+    """The open questions of one agent. `session_id` is "" while the session has none."""
+
+    def __init__(self, context: Context, link: Link, session_id: str, audience: list[Connection]) -> None:
+        self._context = context
+        self._link = link
+        self._open: dict[int, Ask] = {}
+        self._gauge = Gauge("callbacks_per_session", context.limits.callbacks_per_session, context.warn)
+        self.session_id = session_id
+        self.audience = audience
+        self.last_settled = context.stage.now
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def put(self, inbound: Inbound) -> None:
+        """Asks every connection that hears the session; the first answer counts."""
+        ask = Ask(self, inbound)
+        if len(self._open) >= self._gauge.bound:
+            self._refuse(ask, f"limit callbacks_per_session of {self._gauge.bound} reached")
+            return
+        if not self.audience:
+            self._refuse(ask, "nobody is there to answer")
+            return
+        self._open[inbound.token] = ask
+        self._gauge.watch(len(self._open))
+        timeout = self._context.limits.callback_timeout
+        ask.timer = self._context.stage.after(timeout, lambda: self._timed_out(ask))
+        for connection in self.audience:
+            callback = connection.next_callback()
+            connection.asks[callback] = ask
+            ask.asked[connection.number] = callback
+            self._context.emit(AskCaller(connection.number, callback, self._callback(ask)))
+
+    def _callback(self, ask: Ask) -> AcpCallback:
+        inbound = ask.inbound
+        if ask.is_permission:
+            params = "null" if inbound.params is None else inbound.params.decode()
+            return AcpPermissionCallback(self.session_id, permissions.permission_id(inbound.params), params)
+        return AcpHostRequestCallback(self.session_id, inbound.line.decode())
+
+    # ---- endings
+
+    def answered(self, ask: Ask, payload: AcpCallbackResponse) -> None:
+        if not self._close(ask):
+            return
+        inbound = ask.inbound
+        if ask.is_permission:
+            reply = payload.reply if isinstance(payload, AcpPermissionCallbackResponse) else "reject"
+            self._link.answer(inbound.token, permissions.outcome(reply, inbound.params))
+        else:
+            text = payload.response if isinstance(payload, AcpHostRequestCallbackResponse) else None
+            self._answer_host_request(inbound, text)
+
+    def _answer_host_request(self, inbound: Inbound, text: str | None) -> None:
+        if text is None:
+            self._link.fail(inbound.token, method_not_found(inbound.method))
+            return
+        try:
+            result, error = _read_response(text, inbound.raw_id)
+        except ValueError as problem:
+            self._context.note("warning", f"{self.session_id or self._link.process}: {problem}")
+            self._link.fail(inbound.token, RpcError(INTERNAL_ERROR, str(problem)))
+            return
+        if error is not None:
+            self._link.fail(inbound.token, error)
+        else:
+            self._link.answer(inbound.token, result)
+
+    def _timed_out(self, ask: Ask) -> None:
+        if self._close(ask):
+            self._refuse(ask, f"no answer within callback_timeout ({self._context.limits.callback_timeout:g} s)")
+
+    def withdrawn(self, token: int) -> None:
+        """The agent took its question back; it is still owed an answer (CAN-4)."""
+        ask = self._open.get(token)
+        if ask is not None and self._close(ask):
+            self._link.fail(token, RpcError(REQUEST_CANCELLED, "request cancelled"))
+
+    def cancel_turn(self) -> None:
+        """The turn was cancelled: permissions and elicitations are answered so (CAN-13, ELI-17); the rest go on."""
+        for ask in list(self._open.values()):
+            if ask.is_permission and self._close(ask):
+                self._link.answer(ask.inbound.token, permissions.CANCELLED)
+            elif ask.inbound.method == ELICITATION and self._close(ask):
+                self._link.answer(ask.inbound.token, b'{"action":"cancel"}')
+
+    def drop_connection(self, number: int) -> None:
+        """One of those asked has gone; the last one to go leaves a refusal."""
+        for ask in list(self._open.values()):
+            if ask.asked.pop(number, None) is not None and not ask.asked and self._close(ask):
+                self._refuse(ask, "the caller has left")
+
+    def close(self) -> None:
+        """The session closes, or its agent is gone."""
+        for ask in list(self._open.values()):
+            if self._close(ask):
+                self._refuse(ask, "the session is closed", cancelled=True)
+
+    def _close(self, ask: Ask) -> bool:
+        """Takes the question off every table; False when it was answered already."""
+        if self._open.pop(ask.inbound.token, None) is None:
+            return False
+        if ask.timer is not None:
+            ask.timer.cancel()
+        for number, callback in ask.asked.items():
+            connection = self._context.callers.connections.get(number)
+            if connection is not None:
+                connection.asks.pop(callback, None)
+        self._gauge.watch(len(self._open))
+        self.last_settled = self._context.stage.now
+        return True
+
+    def _refuse(self, ask: Ask, why: str, *, cancelled: bool = False) -> None:
+        inbound = ask.inbound
+        self._context.note("info", f"{self.session_id or self._link.process}: {inbound.method} refused: {why}")
+        if ask.is_permission:
+            result = permissions.CANCELLED if cancelled else permissions.refusal(inbound.params)
+            self._link.answer(inbound.token, result)
+        elif inbound.method == ELICITATION:
+            self._link.answer(inbound.token, b'{"action":"cancel"}')
+        elif cancelled:
+            self._link.fail(inbound.token, RpcError(REQUEST_CANCELLED, f"{inbound.method}: {why}"))
+        else:
+            self._link.fail(inbound.token, method_not_found(inbound.method))
+
+
+def method_not_found(method: str) -> RpcError:
+    return RpcError(METHOD_NOT_FOUND, f"method not found: {method}", {"method": method})
+
+
+class _Response(msgspec.Struct):
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Error(msgspec.Struct):
+    code: int
+    message: str
+    data: object = None
+
+
+def _read_response(text: str, raw_id: bytes) -> tuple[bytes, RpcError | None]:
+    """A host's answer in parts. Raises ValueError saying what is wrong with it."""
+    try:
+        response = msgspec.json.decode(msgspec.json.format(text.encode(), indent=-1), type=_Response)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
+        raise ValueError(f"invalid ACP host request response JSON: {problem}") from None
+    answered = b"null" if response.id is msgspec.UNSET else bytes(response.id)
+    if msgspec.json.decode(answered) != msgspec.json.decode(raw_id) or answered[:1] != raw_id[:1]:
+        shown = answered.decode("utf-8", "replace")
+        wanted = raw_id.decode("utf-8", "replace")
+        raise ValueError(f"ACP host request response id {shown} did not match request id {wanted}")
+    if response.error is not msgspec.UNSET:
+        try:
+            error = msgspec.json.decode(response.error, type=_Error)
+        except msgspec.MsgspecError as problem:
+            raise ValueError(f"invalid ACP host request response JSON: error: {problem}") from None
+        return b"", RpcError(error.code, error.message, error.data)
+    if response.result is msgspec.UNSET:
+        raise ValueError("invalid ACP host request response JSON: neither result nor error")
+    return bytes(response.result), None

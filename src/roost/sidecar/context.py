@@ -1,0 +1,63 @@
+"""What the parts of the engine share: the limits, the stage, the tables, and the way out for commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roost.sidecar.commands import Command, Load, Note, Query
+from roost.sidecar.conversation import Stage, Wait
+from roost.sidecar.limits import Gauge, Limits
+
+if TYPE_CHECKING:
+    from roost.sidecar.callers import Callers
+    from roost.sidecar.link import Link
+    from roost.sidecar.sessions import Sessions
+
+
+class Context:
+    """One engine's surroundings. `version` is Roost's own, told to v2 agents; `folder` is where files for agents go."""
+
+    callers: Callers
+    sessions: Sessions
+
+    def __init__(self, limits: Limits, version: str, folder: str) -> None:
+        self.limits = limits
+        self.version = version
+        self.folder = folder
+        self.stage = Stage()
+        self.links: dict[str, Link] = {}
+        self.processes = Gauge("processes", limits.processes, self.warn)
+        self._commands: list[Command] = []
+        self._loads: dict[int, Wait] = {}
+        self._last_ticket = 0
+        self._last_process = 0
+
+    def emit(self, command: Command) -> None:
+        self._commands.append(command)
+
+    def drain(self) -> list[Command]:
+        commands, self._commands = self._commands, []
+        return commands
+
+    def note(self, level: str, text: str, *, bug: bool = False) -> None:
+        self.emit(Note(level, text, bug))
+
+    def warn(self, limit: str, observed: int, bound: int) -> None:
+        self.note("warning", f"{limit} is {observed * 100 // bound} % full: {observed} of {bound}")
+
+    def load(self, query: Query) -> Wait:
+        """Asks the driver; the wait settles with the record, or None."""
+        self._last_ticket += 1
+        wait = self._loads[self._last_ticket] = self.stage.wait()
+        self.emit(Load(self._last_ticket, query))
+        return wait
+
+    def loaded(self, ticket: int, value: object) -> None:
+        wait = self._loads.pop(ticket, None)
+        if wait is not None:
+            wait.resolve(value)
+
+    def next_process(self) -> str:
+        """`acp-agent-<n>`: one counter for create, resume and restarts, from 1."""
+        self._last_process += 1
+        return f"acp-agent-{self._last_process}"

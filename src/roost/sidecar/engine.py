@@ -1,0 +1,285 @@
+"""The sidecar's rules, whole: one event in, commands out.
+
+`handle` takes one event at a time and never raises on outside input; `expire` fires deadlines; `commands` is drained
+by the driver and carried out in order. Time is monotonic seconds from outside. Exactly one Reply is emitted for each
+RequestArrived, ever. The parts: `open` (create), `prompt` and `cancel` (requests), `callbacks` (questions of agents),
+`restart` (crashes), `resume`, `closing`.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from roost.errors import ProcessError, SidecarError
+from roost.sidecar import events
+from roost.sidecar.callers import Callers, Connection
+from roost.sidecar.closing import close_session, end_agent, end_session
+from roost.sidecar.commands import AgentsQuery, Command, Disconnect, Publish, Reply
+from roost.sidecar.context import Context
+from roost.sidecar.conversation import Conversation
+from roost.sidecar.gen.messages import (
+    AcpAgentStderrEvent,
+    AcpCloseSessionRequest,
+    AcpCreateSessionRequest,
+    AcpDeliverAgentOutputRequest,
+    AcpErrorResponse,
+    AcpGetSessionStateRequest,
+    AcpListAgentsRequest,
+    AcpListAgentsResponse,
+    AcpRequest,
+    AcpResponse,
+    AcpResumeSessionRequest,
+    AcpSessionRequest,
+    AcpSessionStateResponse,
+    encode_acp_event,
+)
+from roost.sidecar.limits import Limits
+from roost.sidecar.open import Outcome, create_session
+from roost.sidecar.prompt import session_request
+from roost.sidecar.restart import recover
+from roost.sidecar.resume import resume_session
+from roost.sidecar.sessions import Session, Sessions
+
+DELIVER_REFUSED = (
+    "AcpDeliverAgentOutputRequest is dispatched by the engine/browser resumable path, not the native ACP extension"
+)
+
+
+class Engine:
+    """One daemon's rules. `version` is Roost's; `folder` is where files for agents may be written."""
+
+    def __init__(self, limits: Limits | None = None, *, version: str = "0", folder: str = "/tmp") -> None:  # noqa: S108
+        self._context = context = Context(limits or Limits(), version, folder)
+        context.callers = Callers(context)
+        context.sessions = Sessions(context)
+        context.sessions.crashed = self._crashed
+        self._stage = context.stage
+        self._shutting_down = False
+        self._handlers: dict[type, Any] = {
+            events.AgentWrote: self._agent_wrote,
+            events.AgentWroteStderr: self._agent_wrote_stderr,
+            events.RequestArrived: self._request_arrived,
+            events.CallerAnswered: self._caller_answered,
+            events.CallerArrived: self._caller_arrived,
+            events.CallerLeft: self._caller_left,
+            events.CallerBlocked: self._caller_blocked,
+            events.CallerUnblocked: self._caller_unblocked,
+            events.AgentStarted: self._agent_started,
+            events.AgentFailedToStart: self._agent_failed_to_start,
+            events.AgentInputQueued: self._agent_input_queued,
+            events.AgentExited: self._agent_exited,
+            events.RecordLoaded: self._record_loaded,
+            events.ShutdownRequested: self._shutdown_requested,
+        }
+
+    def handle(self, event: events.Event, now: float) -> None:
+        self._stage.now = now
+        self._handlers[type(event)](event)
+        self._stage.run()
+
+    def expire(self, now: float) -> None:
+        self._stage.expire(now)
+        self._stage.run()
+
+    def next_deadline(self) -> float | None:
+        return self._stage.next_deadline()
+
+    def commands(self) -> list[Command]:
+        return self._context.drain()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing lives here any more: no session, no agent, no conversation."""
+        context = self._context
+        return not context.links and not len(context.sessions) and not self._stage.running
+
+    @property
+    def session_count(self) -> int:
+        return len(self._context.sessions)
+
+    # ---- callers
+
+    def _caller_arrived(self, event: events.CallerArrived) -> None:
+        self._context.callers.arrived(event.connection, event.caller, event.named)
+
+    def _caller_left(self, event: events.CallerLeft) -> None:
+        connection = self._context.callers.connections.get(event.connection)
+        if connection is None:
+            return
+        for session in list(connection.hears.values()):
+            session.leave(connection)
+        for ask in list(connection.asks.values()):
+            ask.owner.drop_connection(connection.number)
+        self._context.callers.left(event.connection)
+        caller = connection.caller
+        if not caller.named:
+            for link in list(connection.starting):
+                self._stage.start(end_agent(self._context, link, failed=True))
+            for session in list(caller.sessions.values()):
+                self._stage.start(end_session(self._context, session))
+
+    def _caller_blocked(self, event: events.CallerBlocked) -> None:
+        connection = self._context.callers.connections.get(event.connection)
+        if connection is None or connection.blocked:
+            return
+        connection.blocked = True
+        timeout = self._context.limits.stuck_caller_timeout
+        text = f"nothing was read for {timeout:g} s (stuck_caller_timeout)"
+        command = Disconnect(connection.number, "timeout", text)
+        connection.stuck = self._stage.after(timeout, lambda: self._context.emit(command))
+        for session in connection.hears.values():
+            session.link.pause_for(connection.number)
+
+    def _caller_unblocked(self, event: events.CallerUnblocked) -> None:
+        connection = self._context.callers.connections.get(event.connection)
+        if connection is None or not connection.blocked:
+            return
+        connection.blocked = False
+        if connection.stuck is not None:
+            connection.stuck.cancel()
+            connection.stuck = None
+        if connection.dropped_stderr:
+            text = (
+                f"[roost] {connection.dropped_stderr} bytes of stderr were dropped while this connection was not read\n"
+            )
+            connection.dropped_stderr = 0
+            payload = encode_acp_event(AcpAgentStderrEvent("", "", "", text.encode()))
+            self._context.emit(Publish(connection.number, payload))
+        for session in connection.hears.values():
+            session.link.unpause_for(connection.number)
+
+    def _caller_answered(self, event: events.CallerAnswered) -> None:
+        connection = self._context.callers.connections.get(event.connection)
+        ask = None if connection is None else connection.asks.get(event.callback)
+        if ask is not None:  # else: late, second or invented
+            ask.owner.answered(ask, event.payload)
+
+    # ---- requests
+
+    def _request_arrived(self, event: events.RequestArrived) -> None:
+        connection = self._context.callers.connections.get(event.connection)
+        if connection is None:
+            self._context.emit(Reply(event.connection, event.request, error_response("invalid_state", "not connected")))
+            return
+
+        def ended(outcome: Any, error: Exception | None) -> None:
+            connection.open_requests -= 1
+            connection.request_count.watch(connection.open_requests)
+            if error is not None:
+                outcome = Outcome(self._failed(error))
+            elif not isinstance(outcome, Outcome):
+                outcome = Outcome(outcome)
+            self._context.emit(Reply(event.connection, event.request, outcome.response))
+            if outcome.then is not None:
+                outcome.then()
+
+        connection.open_requests += 1
+        try:
+            connection.request_count.admit(connection.open_requests, "this connection has too many requests open")
+            conversation = self._dispatch(connection, event.payload)
+        except SidecarError as error:
+            ended(None, error)
+            return
+        self._stage.start(conversation, ended)
+
+    def _dispatch(self, connection: Connection, request: AcpRequest) -> Conversation[Any]:
+        context = self._context
+        match request:
+            case AcpSessionRequest():
+                return session_request(context, connection, request)
+            case AcpCreateSessionRequest() | AcpResumeSessionRequest() if self._shutting_down:
+                raise SidecarError("invalid_state", "the daemon is shutting down")
+            case AcpCreateSessionRequest():
+                return create_session(context, connection, request)
+            case AcpResumeSessionRequest():
+                return resume_session(context, connection, request)
+            case AcpGetSessionStateRequest():
+                return get_session_state(context, connection, request)
+            case AcpCloseSessionRequest():
+                return close_session(context, connection, request)
+            case AcpListAgentsRequest():
+                return list_agents(context)
+            case AcpDeliverAgentOutputRequest():
+                raise SidecarError("invalid_state", DELIVER_REFUSED)
+
+    def _failed(self, error: Exception) -> AcpResponse:
+        if isinstance(error, SidecarError):
+            return error_response(error.code, error.message)
+        trace = "".join(traceback.format_exception(error))
+        self._context.note("error", f"internal error while answering a request:\n{trace}", bug=True)
+        return error_response("execution", "internal error; the daemon's log has the details")
+
+    # ---- agents
+
+    def _agent_started(self, event: events.AgentStarted) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.started.resolve(event.pid)
+
+    def _agent_failed_to_start(self, event: events.AgentFailedToStart) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.started.fail(SidecarError(event.code, event.message))
+            link.exited(None)
+
+    def _agent_wrote(self, event: events.AgentWrote) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.receive(event.chunk)
+
+    def _agent_wrote_stderr(self, event: events.AgentWroteStderr) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.receive_stderr(event.chunk)
+
+    def _agent_input_queued(self, event: events.AgentInputQueued) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.queued_input = event.queued
+
+    def _agent_exited(self, event: events.AgentExited) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.started.fail(ProcessError("the agent exited before it was started", event.exit_code))
+            link.exited(event.exit_code)
+
+    def _crashed(self, session: Session, exit_code: int | None) -> None:
+        self._stage.start(recover(self._context, session, exit_code), self._recovered)
+
+    def _recovered(self, value: None, error: Exception | None) -> None:
+        if error is not None:
+            trace = "".join(traceback.format_exception(error))
+            self._context.note("error", f"internal error while restarting an agent:\n{trace}", bug=True)
+
+    def _record_loaded(self, event: events.RecordLoaded) -> None:
+        self._context.loaded(event.ticket, event.value)
+
+    def _shutdown_requested(self, event: events.ShutdownRequested) -> None:
+        self._shutting_down = True
+        context = self._context
+        for connection in list(context.callers.connections.values()):
+            for link in list(connection.starting):
+                self._stage.start(end_agent(context, link, failed=True))
+        for session in context.sessions:
+            self._stage.start(end_session(context, session))
+
+
+def get_session_state(
+    context: Context, connection: Connection, request: AcpGetSessionStateRequest
+) -> Conversation[AcpSessionStateResponse]:
+    """AcpGetSessionStateRequest (2.3): read only."""
+    session = context.sessions.owned(request.session_id, connection.caller)
+    session.join(connection)
+    return session.state()
+    yield  # a conversation that never waits
+
+
+def list_agents(context: Context) -> Conversation[AcpListAgentsResponse]:
+    """AcpListAgentsRequest (2.7); an unreadable catalogue is an empty list."""
+    agents = yield context.load(AgentsQuery())
+    return AcpListAgentsResponse(agents=sorted(agents or [], key=lambda entry: entry.id))
+
+
+def error_response(code: str, message: str) -> AcpErrorResponse:
+    return AcpErrorResponse(code=code, message=message)

@@ -1,0 +1,117 @@
+"""What the engine is told: engine input, in the past tense.
+
+`connection` is the driver's number for one connection of a caller; `process` the sidecar's name of a running agent
+(`acp-agent-3`); `ticket` a number the engine gave out with a Load.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from roost.sidecar.gen.messages import AcpCallbackResponse, AcpRequest
+
+
+class CallerArrived(msgspec.Struct, frozen=True, gc=False):
+    """A connection was greeted. The sessions of a named caller outlive its connections (design of the frames)."""
+
+    connection: int
+    caller: str
+    named: bool
+
+
+class CallerLeft(msgspec.Struct, frozen=True, gc=False):
+    connection: int
+
+
+class CallerBlocked(msgspec.Struct, frozen=True, gc=False):
+    """More waits for this connection than it reads (`caller_output_bytes`)."""
+
+    connection: int
+
+
+class CallerUnblocked(msgspec.Struct, frozen=True, gc=False):
+    connection: int
+
+
+class RequestArrived(msgspec.Struct, frozen=True, gc=False):
+    """Answered by exactly one Reply with the same two numbers, ever."""
+
+    connection: int
+    request: int
+    payload: AcpRequest
+
+
+class CallerAnswered(msgspec.Struct, frozen=True, gc=False):
+    connection: int
+    callback: int
+    payload: AcpCallbackResponse
+
+
+class AgentStarted(msgspec.Struct, frozen=True, gc=False):
+    """`pid` is None where the host knows none."""
+
+    process: str
+    pid: int | None
+
+
+class AgentFailedToStart(msgspec.Struct, frozen=True, gc=False):
+    """`code` is a wire error code: `execution`, `unsupported`, `io` …"""
+
+    process: str
+    code: str
+    message: str
+
+
+class AgentWrote(msgspec.Struct, frozen=True, gc=False):
+    process: str
+    chunk: bytes
+
+
+class AgentWroteStderr(msgspec.Struct, frozen=True, gc=False):
+    process: str
+    chunk: bytes
+
+
+class AgentInputQueued(msgspec.Struct, frozen=True, gc=False):
+    """How many bytes wait for an agent that does not read its input (0: none any more)."""
+
+    process: str
+    queued: int
+
+
+class AgentExited(msgspec.Struct, frozen=True, gc=False):
+    """After everything the agent wrote. `exit_code` is negative for a signal, None when it could not be learned."""
+
+    process: str
+    exit_code: int | None
+
+
+class RecordLoaded(msgspec.Struct, frozen=True, gc=False):
+    """The answer to a Load. `value` is what the query asked for; None: there is no such thing."""
+
+    ticket: int
+    value: Any
+
+
+class ShutdownRequested(msgspec.Struct, frozen=True, gc=False):
+    """The daemon ends: every session is closed, and no new one is opened."""
+
+
+Event = (
+    CallerArrived
+    | CallerLeft
+    | CallerBlocked
+    | CallerUnblocked
+    | RequestArrived
+    | CallerAnswered
+    | AgentStarted
+    | AgentFailedToStart
+    | AgentWrote
+    | AgentWroteStderr
+    | AgentInputQueued
+    | AgentExited
+    | RecordLoaded
+    | ShutdownRequested
+)

@@ -1,0 +1,271 @@
+"""One live session: who owns it, who hears it, which agent it runs on, and what is under way in it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from roost.errors import SidecarError
+from roost.sidecar.callers import Caller, Connection
+from roost.sidecar.commands import Publish
+from roost.sidecar.context import Context
+from roost.sidecar.conversation import Wait
+from roost.sidecar.facts import Facts
+from roost.sidecar.gen.messages import (
+    AcpAgentExitedEvent,
+    AcpAgentStderrEvent,
+    AcpSessionStateResponse,
+    encode_acp_event,
+)
+from roost.sidecar.turns import Turns
+from roost.wire.bare import uint
+
+if TYPE_CHECKING:
+    from roost.sidecar.callbacks import Asks
+    from roost.sidecar.link import Inbound, Link
+
+
+class Life(enum.Enum):
+    """The lifecycle of a session, as a table in LIFE_MOVES."""
+
+    LIVE = "live"
+    RECOVERING = "recovering"  # its agent is gone, a new one is being started
+    CLOSING = "closing"
+    ENDED = "ended"
+
+
+LIFE_MOVES = {
+    Life.LIVE: (Life.RECOVERING, Life.CLOSING),
+    Life.RECOVERING: (Life.LIVE, Life.CLOSING, Life.ENDED),
+    Life.CLOSING: (Life.ENDED,),
+    Life.ENDED: (),
+}
+
+_SESSION_EVENT = b"\x00"  # AcpEvent tag 0: AcpSessionEvent
+
+
+class Session:
+    """A live session, and the Sink of its agent's link."""
+
+    def __init__(self, context: Context, session_id: str, owner: Caller, link: Link, asks: Asks, facts: Facts) -> None:
+        raw_id = session_id.encode()
+        self._context = context
+        self._event_head = _SESSION_EVENT + uint(len(raw_id)) + raw_id
+        self.id = session_id
+        self.owner = owner
+        self.link = link
+        self.asks = asks
+        self.facts = facts
+        self.life = Life.LIVE
+        self.turns = Turns(context.stage, by_state=link.launch.protocol_version >= 2)
+        self.audience = asks.audience
+        self.preamble: str | None = None
+        self.recovery: Wait | None = None  # while RECOVERING: settles with a restart.Recovery
+        self.starting: Link | None = None  # while RECOVERING: the agent being started
+        self.closed: Wait | None = None  # while CLOSING
+        self.cancelling: Wait | None = None  # a cancel under way; the next prompt waits for its outcome
+        self.prompts: dict[int, Wait] = {}  # session/prompt calls that wait for their answer
+        self.watched = False  # the inactivity of its v2 turn is being watched
+        self.restarts = 0
+        self.last_crash: float | None = None
+        self.exit_code: int | None = None
+        self.tellings = 0  # how often the agent itself told a mode or its options, and what it told last
+        self.mode_told = (0, "")
+        self.options_told = 0
+
+    def move(self, life: Life) -> None:
+        if life not in LIFE_MOVES[self.life]:
+            self._context.note("error", f"session {self.id}: {self.life.value} to {life.value}", bug=True)
+        self.life = life
+
+    @property
+    def agent_type(self) -> str:
+        return self.link.launch.agent_type
+
+    # ---- who hears it
+
+    def join(self, connection: Connection) -> None:
+        if self.id not in connection.hears:
+            connection.hears[self.id] = self
+            self.audience.append(connection)
+            if connection.blocked:
+                self.link.pause_for(connection.number)
+
+    def leave(self, connection: Connection) -> None:
+        if connection.hears.pop(self.id, None) is not None:
+            self.audience.remove(connection)
+            self.link.unpause_for(connection.number)
+
+    def publish(self, line: bytes) -> None:
+        """Passes one notification on, byte for byte."""
+        payload = self._event_head + uint(len(line)) + line
+        emit = self._context.emit
+        for connection in self.audience:
+            emit(Publish(connection.number, payload))
+
+    def publish_update(self, update: dict[str, Any]) -> None:
+        """A session/update of the sidecar's own. v2 wants the session named; the reference's v1 form does not."""
+        params: dict[str, Any] = {"update": update}
+        if self.link.launch.protocol_version >= 2:
+            params = {"sessionId": self.id, "update": update}
+        self.publish(msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params}))
+
+    def publish_exit(self, link: Link, exit_code: int | None, restart: str, count: int) -> None:
+        event = AcpAgentExitedEvent(
+            session_id=self.id,
+            agent_type=self.agent_type,
+            process_id=link.process,
+            exit_code=exit_code,
+            restart=restart,
+            restart_count=count,
+            max_restarts=self._context.limits.restarts,
+        )
+        payload = encode_acp_event(event)
+        for connection in self.audience:
+            self._context.emit(Publish(connection.number, payload))
+
+    # ---- Sink
+
+    def noticed(self, line: bytes, method: str, update: str | None) -> None:
+        self.publish(line)
+        if update in _TRACKED:
+            self._track(line, update)
+
+    def _track(self, line: bytes, update: str) -> None:
+        body = update_body(line)
+        match update:
+            case "state_update":
+                state, stop = body.get("state"), body.get("stopReason")
+                if isinstance(state, str):
+                    self.turns.state_told(state, stop if isinstance(stop, str) else None)
+            case "current_mode_update":
+                mode = body.get("currentModeId")
+                if isinstance(mode, str):
+                    self.facts.mode_chosen(mode)
+                    self.tellings += 1
+                    self.mode_told = (self.tellings, mode)
+            case _:
+                options = body.get("configOptions")
+                if isinstance(options, list):
+                    self.facts.options_told(options)
+                    self.tellings += 1
+                    self.options_told = self.tellings
+
+    def asked(self, inbound: Inbound) -> None:
+        self.asks.put(inbound)
+
+    def withdrawn(self, token: int) -> None:
+        self.asks.withdrawn(token)
+
+    def wrote_stderr(self, chunk: bytes) -> None:
+        publish_stderr(self._context, self.audience, self.id, self.link, chunk)
+
+    def overflowed(self) -> None:
+        """Told by the link's failing calls, and noted."""
+
+    def exited(self, exit_code: int | None) -> None:
+        self.exit_code = exit_code
+        self.asks.close()
+        self.turns.reset()
+        if self.life is Life.LIVE:
+            self._context.sessions.crashed(self, exit_code)
+
+    # ---- state
+
+    def last_sign_of_life(self, link: Link) -> float:
+        """When the agent last said anything; now, while it waits for a person or for a caller that does not read."""
+        if len(self.asks) or link.paused:
+            return self._context.stage.now
+        return max(link.last_output, self.asks.last_settled)
+
+    def state(self) -> AcpSessionStateResponse:
+        facts = self.facts
+        return AcpSessionStateResponse(
+            session_id=self.id,
+            agent_type=self.agent_type,
+            process_id=self.link.process,
+            pid=self.link.pid,
+            closed=self.life is not Life.LIVE,
+            exit_code=self.exit_code,
+            modes=facts.modes,
+            config_options=facts.option_texts,
+            agent_capabilities=facts.capabilities,
+            agent_info=facts.info,
+        )
+
+
+_TRACKED = frozenset(("state_update", "current_mode_update", "config_option_update", "config_options_update"))
+
+
+def update_body(line: bytes) -> dict[str, Any]:
+    """`params.update` of a session/update line that was already seen to have one."""
+    try:
+        message = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    params = message.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    return update if isinstance(update, dict) else {}
+
+
+def publish_stderr(context: Context, audience: list[Connection], session_id: str, link: Link, chunk: bytes) -> None:
+    """One chunk of stderr, to those who read; for a blocked connection it is only counted (it is a log)."""
+    payload: bytes | None = None
+    for connection in audience:
+        if connection.blocked:
+            connection.dropped_stderr += len(chunk)
+            continue
+        if payload is None:
+            event = AcpAgentStderrEvent(session_id, link.launch.agent_type, link.process, chunk)
+            payload = encode_acp_event(event)
+        context.emit(Publish(connection.number, payload))
+
+
+class Sessions:
+    """Every live session by id. A foreign one looks exactly like a missing one."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._live: dict[str, Session] = {}
+        self.crashed: Callable[[Session, int | None], None]  # set by the engine
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._live.values()))
+
+    def find(self, session_id: str) -> Session | None:
+        return self._live.get(session_id)
+
+    def owned(self, session_id: str, caller: Caller) -> Session:
+        """Raises SidecarError `unknown ACP session <id>` for a missing and for a foreign one alike."""
+        session = self._live.get(session_id)
+        if session is None or session.owner is not caller:
+            raise unknown_session(session_id)
+        return session
+
+    def add(self, session: Session) -> None:
+        self._live[session.id] = session
+        session.owner.sessions[session.id] = session
+        session.owner.session_count.watch(len(session.owner.sessions))
+
+    def remove(self, session: Session) -> None:
+        """Takes the session off every table; what still comes from its agent is heard by nobody new."""
+        if self._live.get(session.id) is session:
+            del self._live[session.id]
+            session.owner.sessions.pop(session.id, None)
+            session.owner.session_count.watch(len(session.owner.sessions))
+
+    def dismiss(self, session: Session) -> None:
+        """Ends the hearing of a removed session."""
+        for connection in list(session.audience):
+            session.leave(connection)
+        self._context.callers.tidy(session.owner)
+
+
+def unknown_session(session_id: str) -> SidecarError:
+    return SidecarError("invalid_state", f"unknown ACP session {session_id}")

@@ -1,0 +1,281 @@
+"""A whole sidecar without a process, a socket or a clock: the engine, agents as functions, callers as numbers."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from roost.sidecar import commands, events
+from roost.sidecar.engine import Engine
+from roost.sidecar.gen.messages import (
+    AcpAgentEntry,
+    AcpCallback,
+    AcpCallbackResponse,
+    AcpCreateSessionRequest,
+    AcpEvent,
+    AcpRequest,
+    AcpResponse,
+    AcpRuntimeKind,
+    AcpSessionCreatedResponse,
+    AcpSessionRequest,
+    decode_acp_event,
+)
+from roost.sidecar.launch import AgentProgram, Launch
+from roost.sidecar.limits import Limits
+
+Json = dict[str, Any]
+
+
+class Agent:
+    """A scripted agent: `hear` is called with each message; what is not handled there gets a plain v1 or v2 answer."""
+
+    def __init__(self, rig: Rig, process: str, launch: Launch) -> None:
+        self.rig = rig
+        self.process = process
+        self.launch = launch
+        self.heard: list[Json] = []
+        self.signals: list[int] = []
+        self.input_closed = False
+        self.exited = False
+        self.paused = False
+        self.hear: Callable[[Agent, Json], bool | None] = rig.script
+        self.session_id = f"s-{process}"
+        self.capabilities: Json = {}
+        self.exits_on: frozenset[int] = frozenset((9, 15))
+        self.exits_on_eof = True
+
+    # what it does
+
+    def say(self, message: Json) -> None:
+        self.write(json.dumps(message).encode() + b"\n")
+
+    def write(self, data: bytes) -> None:
+        self.rig.feed(events.AgentWrote(self.process, data))
+
+    def stderr(self, data: bytes) -> None:
+        self.rig.feed(events.AgentWroteStderr(self.process, data))
+
+    def result(self, request: Json, result: Any) -> None:
+        self.say({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    def error(self, request: Json, code: int, message: str, data: Any = None) -> None:
+        error: Json = {"code": code, "message": message}
+        if data is not None:
+            error["data"] = data
+        self.say({"jsonrpc": "2.0", "id": request["id"], "error": error})
+
+    def update(self, **update: Any) -> None:
+        self.notify("session/update", {"sessionId": self.session_id, "update": update})
+
+    def notify(self, method: str, params: Any) -> None:
+        self.say({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def ask(self, method: str, params: Any, id: Any = "ask-1") -> None:
+        self.say({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+
+    def exit(self, code: int | None) -> None:
+        if not self.exited:
+            self.exited = True
+            self.rig.feed(events.AgentExited(self.process, code))
+
+    # what is done to it
+
+    def hears(self, data: bytes) -> None:
+        for line in data.splitlines():
+            message = json.loads(line)
+            self.heard.append(message)
+            if not self.hear(self, message):
+                self.answer(message)
+
+    def answer(self, message: Json) -> None:
+        method = message.get("method")
+        if "id" not in message or method is None:
+            return
+        if method == "initialize":
+            version = message["params"]["protocolVersion"]
+            if version == 2:
+                info = {"name": "scripted", "version": "1"}
+                caps = {"session": {}, **self.capabilities}
+                self.result(message, {"protocolVersion": 2, "info": info, "capabilities": caps})
+            else:
+                self.result(message, {"protocolVersion": version, "agentCapabilities": self.capabilities})
+        elif method == "session/new":
+            self.result(message, {"sessionId": self.session_id})
+        elif method == "session/prompt":
+            self.result(message, {"stopReason": "end_turn"} if self.launch.protocol_version == 1 else {})
+        else:
+            self.result(message, {})
+
+    def requests(self, method: str) -> list[Json]:
+        return [message for message in self.heard if message.get("method") == method]
+
+    def answers(self) -> list[Json]:
+        return [message for message in self.heard if "method" not in message]
+
+
+class Rig:
+    """Feeds one engine, carries its commands out, and keeps what callers were told."""
+
+    def __init__(self, script: Callable[[Agent, Json], bool | None] | None = None, **limits: Any) -> None:
+        self.engine = Engine(Limits(**limits), version="1.2.3", folder="/instructions")
+        self.script = script or (lambda agent, message: False)
+        self.now = 1000.0
+        self.agents: dict[str, Agent] = {}
+        self.programs: dict[str, AgentProgram] = {
+            name: AgentProgram(agent_type=name, entrypoint=f"/opt/agentos/bin/{name}") for name in ("echo", "other")
+        }
+        self.spawn_error: tuple[str, str] | None = None
+        self.told: list[tuple[int, Any]] = []  # everything callers were told, in order
+        self.replies: dict[tuple[int, int], AcpResponse] = {}
+        self.asked: list[tuple[int, int, AcpCallback]] = []
+        self.notes: list[commands.Note] = []
+        self.disconnected: list[commands.Disconnect] = []
+        self.forgotten: list[str] = []
+        self._pending: deque[Any] = deque()
+        self._working = False
+        self._connections = 0
+        self._requests = 0
+
+    # ---- callers
+
+    def connect(self, caller: str | None = None) -> int:
+        self._connections += 1
+        name = caller or f"~{self._connections}"
+        self.feed(events.CallerArrived(self._connections, name, caller is not None))
+        return self._connections
+
+    def leave(self, connection: int) -> None:
+        self.feed(events.CallerLeft(connection))
+
+    def send(self, connection: int, payload: AcpRequest) -> int:
+        self._requests += 1
+        self.feed(events.RequestArrived(connection, self._requests, payload))
+        return self._requests
+
+    def ask(self, connection: int, payload: AcpRequest) -> Any:
+        """Sends a request that is answered at once."""
+        return self.replies[connection, self.send(connection, payload)]
+
+    def reply(self, connection: int, request: int) -> Any:
+        return self.replies.get((connection, request))
+
+    def create(self, connection: int, agent: str = "echo", **fields: Any) -> AcpSessionCreatedResponse:
+        response = self.ask(connection, create_request(agent, **fields))
+        assert isinstance(response, AcpSessionCreatedResponse), response
+        return response
+
+    def request(self, connection: int, session: str, method: str, params: Any = None) -> int:
+        text = None if params is None else json.dumps(params)
+        return self.send(connection, AcpSessionRequest(session, method, text))
+
+    def rpc(self, connection: int, request: int) -> Json:
+        return json.loads(self.replies[connection, request].response)
+
+    def answer(self, connection: int, callback: int, payload: AcpCallbackResponse) -> None:
+        self.feed(events.CallerAnswered(connection, callback, payload))
+
+    def events(self, connection: int) -> list[AcpEvent]:
+        return [told for number, told in self.told if number == connection and not isinstance(told, tuple)]
+
+    def notifications(self, connection: int) -> list[Json]:
+        return [json.loads(event.notification) for event in self.events(connection) if hasattr(event, "notification")]
+
+    # ---- time and the loop
+
+    def feed(self, event: events.Event) -> None:
+        self._pending.append(event)
+        self._work()
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass, deadline by deadline."""
+        end = self.now + seconds
+        while (deadline := self.engine.next_deadline()) is not None and deadline <= end:
+            self.now = max(self.now, deadline)
+            self.engine.expire(self.now)
+            self._work()
+        self.now = end
+
+    def _work(self) -> None:
+        if self._working:
+            return
+        self._working = True
+        try:
+            self._obey()
+            while self._pending:
+                self.engine.handle(self._pending.popleft(), self.now)
+                self._obey()
+        finally:
+            self._working = False
+
+    def _obey(self) -> None:
+        for command in self.engine.commands():
+            self._do(command)
+
+    def _do(self, command: commands.Command) -> None:
+        match command:
+            case commands.Reply(connection=connection, request=request, response=response):
+                assert (connection, request) not in self.replies, "answered twice"
+                self.replies[connection, request] = response
+                self.told.append((connection, (request, response)))
+            case commands.Publish(connection=connection, payload=payload):
+                self.told.append((connection, decode_acp_event(payload)))
+            case commands.AskCaller(connection=connection, callback=callback, payload=payload):
+                self.asked.append((connection, callback, payload))
+            case commands.SpawnAgent(process=process, launch=launch):
+                if self.spawn_error is not None:
+                    self._pending.append(events.AgentFailedToStart(process, *self.spawn_error))
+                    return
+                self.agents[process] = Agent(self, process, launch)
+                self._pending.append(events.AgentStarted(process, 4000 + len(self.agents)))
+            case commands.WriteAgent(process=process, data=data):
+                self.agents[process].hears(data)
+            case commands.CloseAgentInput(process=process):
+                agent = self.agents[process]
+                agent.input_closed = True
+                if agent.exits_on_eof:
+                    agent.exit(0)
+            case commands.SignalAgent(process=process, signal=signal):
+                agent = self.agents[process]
+                agent.signals.append(signal)
+                if signal in agent.exits_on:
+                    agent.exit(-signal)
+            case commands.PauseAgent(process=process):
+                self.agents[process].paused = True
+            case commands.ResumeAgent(process=process):
+                self.agents[process].paused = False
+            case commands.ForgetAgent(process=process):
+                self.forgotten.append(process)
+            case commands.Load(ticket=ticket, query=query):
+                self._pending.append(events.RecordLoaded(ticket, self.look_up(query)))
+            case commands.Disconnect():
+                self.disconnected.append(command)
+            case commands.Note():
+                assert not command.bug, command.text
+                self.notes.append(command)
+
+    def look_up(self, query: commands.Query) -> Any:
+        match query:
+            case commands.AgentQuery(agent_type=agent_type):
+                return self.programs.get(agent_type)
+            case commands.AgentsQuery():
+                return [AcpAgentEntry(name, True, program.entrypoint) for name, program in self.programs.items()]
+        return None
+
+
+def create_request(agent: str = "echo", **fields: Any) -> AcpCreateSessionRequest:
+    values: Json = {
+        "agent_type": agent,
+        "runtime": AcpRuntimeKind.JAVA_SCRIPT,
+        "cwd": "/w",
+        "args": [],
+        "env": {},
+        "protocol_version": 1,
+        "client_capabilities": "{}",
+        "mcp_servers": "[]",
+        "skip_os_instructions": True,
+        "additional_instructions": None,
+    }
+    values.update(fields)
+    return AcpCreateSessionRequest(**values)
