@@ -139,7 +139,7 @@ class Renderer:
         body += ([""] if body and structure.fields else []) + [
             self._field(field) for field in _in_order(structure.fields)
         ]
-        if structure.one_of and not structure.private:
+        if structure.one_of:
             body += ["", "    def __post_init__(self) -> None:", "        check_one_of(self)"]
         return "\n".join([*lines, *([""] if body else []), *body, ""])
 
@@ -392,14 +392,19 @@ class Renderer:
             lines.append("    )")
         lines += ["", "TOPIC_OF: Final[dict[str, str]] = {"]
         lines += [f"    {_quoted(name)}: {_quoted(topic)}," for topic, names in topics.items() for name in names]
-        lines += ["}", '"""The module each name lives in."""', "", ""]
+        lines += ["}", '"""The module each name lives in."""', "", "NO_TYPE_OF_THEIR_OWN: Final[dict[str, str]] = {"]
+        apart = {**self.vocabulary.flattened, **self.vocabulary.documentation}
+        lines += [f"    {_quoted(name)}: {_quoted(reason)}," for name, reason in sorted(apart.items())]
+        lines += ["}", '"""The other definitions of the schema, and why they are not here."""', ""]
         lines += [
-            "def __getattr__(name: str) -> Any:",
-            "    topic = TOPIC_OF.get(name)",
-            "    if topic is None:",
-            '        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")',
-            '    value = globals()[name] = getattr(import_module(f"{__name__}.{topic}"), name)',
-            "    return value",
+            "if not TYPE_CHECKING:  # or a misspelt name would have type Any",
+            "",
+            "    def __getattr__(name: str) -> Any:",
+            "        topic = TOPIC_OF.get(name)",
+            "        if topic is None:",
+            '            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")',
+            '        value = globals()[name] = getattr(import_module(f"{__name__}.{topic}"), name)',
+            "        return value",
             "",
             "",
             "def __dir__() -> list[str]:",

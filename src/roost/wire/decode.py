@@ -40,7 +40,7 @@ def decode(type: Any, data: JsonBytes, *, on_loss: OnLoss | None = None) -> Any:
         strict = _strict_decoders[type] = Decoder(type).decode
     try:
         # msgspec does not look at the UTF-8 of what it skips.
-        if not (data.isascii() if data.__class__ is bytes else bytes(data).isascii()):
+        if not (data if data.__class__ is bytes else bytes(data)).isascii():
             str(data, "utf-8")
         return strict(data)
     except UnicodeDecodeError as error:

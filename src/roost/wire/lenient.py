@@ -42,6 +42,7 @@ FAILURES: Final = (msgspec.DecodeError, RecursionError)
 _members = Decoder(dict[str, Raw]).decode
 _items = Decoder(list[Raw]).decode
 _string = Decoder(str).decode
+_natural = Decoder(Annotated[int, msgspec.Meta(ge=0)]).decode
 
 
 class Losses:
@@ -92,25 +93,16 @@ class WideInteger(Node):
     __slots__ = ("top",)
 
     def __init__(self, top: int) -> None:
-        super().__init__(Decoder(Annotated[int, msgspec.Meta(ge=0)]).decode, f"an integer from 0 to {top}")
+        super().__init__(None, f"an integer from 0 to {top}")
         self.top = top
 
-    def read(self, raw: Any, path: Path, losses: Losses) -> Any:
-        value = super().read(raw, path, losses)
-        if value > self.top:
-            raise CodecError(f"expected {self.expects}", path)
-        return value
-
     def walk(self, raw: Any, path: Path, losses: Losses) -> Any:
-        # Reached from a parent whose own strict decoder has the narrower bound.
-        if self.strict is not None:
-            try:
-                value = self.strict(raw)
-            except FAILURES:
-                pass
-            else:
-                if value <= self.top:
-                    return value
+        try:
+            value = _natural(raw)
+        except FAILURES:
+            value = -1
+        if 0 <= value <= self.top:
+            return value
         raise CodecError(f"expected {self.expects}", path)
 
 
@@ -124,7 +116,7 @@ class Nullable(Node):
         self.inner = inner
 
     def walk(self, raw: Any, path: Path, losses: Losses) -> Any:
-        return None if bytes(raw) == b"null" else self.inner.walk(raw, path, losses)
+        return self.inner.walk(raw, path, losses)  # the strict decoder knows null
 
 
 class ArrayNode(Node):
@@ -331,8 +323,7 @@ def node_of(annotation: Any) -> Node:
     if origin in (typing.Union, types.UnionType):
         inner = [argument for argument in arguments if argument is not type(None)]
         if len(inner) == 1:
-            node = node_of(inner[0])
-            return Nullable(None if node.strict is None else strict, node)
+            return Nullable(strict, node_of(inner[0]))
         return Node(strict, " or ".join(node_of(argument).expects for argument in arguments))
     if origin is list:
         return ArrayNode(strict, node_of(arguments[0]), SKIP_INVALID in notes)

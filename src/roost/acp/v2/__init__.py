@@ -18,14 +18,13 @@ from roost.wire.model import UnsetType as UnsetType
 
 if TYPE_CHECKING:
     from roost.acp.v2.gen import *  # noqa: F403
+else:
 
-
-def __getattr__(name: str) -> Any:
-    try:
+    def __getattr__(name: str) -> Any:
+        if name not in gen.TOPIC_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(gen, name)
-    except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    return value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -612,13 +612,28 @@ TOPIC_OF: Final[dict[str, str]] = {
 }
 """The module each name lives in."""
 
+NO_TYPE_OF_THEIR_OWN: Final[dict[str, str]] = {
+    "AgentNotification": "a root that lists params or results; methods.py is that list",
+    "AgentRequest": "a root that lists params or results; methods.py is that list",
+    "AgentResponse": "a root that lists params or results; methods.py is that list",
+    "ClientNotification": "a root that lists params or results; methods.py is that list",
+    "ClientRequest": "a root that lists params or results; methods.py is that list",
+    "ClientResponse": "a root that lists params or results; methods.py is that list",
+    "ElicitationAcceptAction": "its fields are those of AcceptElicitationResponse",
+    "ElicitationFormMode": "its fields are those of CreateFormElicitationRequest",
+    "ElicitationUrlMode": "its fields are those of CreateUrlElicitationRequest",
+    "ProtocolLevelNotification": "a root that lists params or results; methods.py is that list",
+}
+"""The other definitions of the schema, and why they are not here."""
 
-def __getattr__(name: str) -> Any:
-    topic = TOPIC_OF.get(name)
-    if topic is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{topic}"), name)
-    return value
+if not TYPE_CHECKING:  # or a misspelt name would have type Any
+
+    def __getattr__(name: str) -> Any:
+        topic = TOPIC_OF.get(name)
+        if topic is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{topic}"), name)
+        return value
 
 
 def __dir__() -> list[str]:

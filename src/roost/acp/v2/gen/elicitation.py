@@ -87,6 +87,9 @@ class _OtherCreateElicitationRequest(Model, frozen=True, kw_only=True):
     request_id: RequestId | UnsetType = UNSET
     tool_call_id: Lenient[ToolCallId | None] = None
 
+    def __post_init__(self) -> None:
+        check_one_of(self)
+
 
 if TYPE_CHECKING:
     CreateElicitationRequest: TypeAlias = CreateFormElicitationRequest | CreateUrlElicitationRequest | Unknown
