@@ -1,0 +1,48 @@
+# One word each. The venv is made on first use; nothing outside the checkout is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test check fmt gen bench soak docs clean
+
+help:
+	@echo "make demo    install, then watch wren work on a copy of an example workspace"
+	@echo "make test    install, then pass the tests"
+	@echo "make check   lint, types, layers, generated code"
+	@echo "make fmt     format the code"
+	@echo "make gen     write everything generated from schema/"
+	@echo "make bench   measure, side by side with peers"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) tools/bootstrap.py $(VENV)
+	@touch $@
+
+demo: $(STAMP)
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m tools.gen_acp --check
+	$(BIN)/python -m tools.gen_bare --check
+	$(BIN)/python -m tools.check_tree
+
+fmt: $(STAMP)
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format --quiet .
+
+gen: $(STAMP)
+	$(BIN)/python -m tools.gen_acp
+	$(BIN)/python -m tools.gen_bare
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,26 @@
+"""`python -m bench [NAME …]`: runs the measurements and prints them; a missed aim is marked, and exits 1 with --strict."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+BENCHES = ("relay",)
+
+
+def main(arguments: list[str]) -> int:
+    strict = "--strict" in arguments
+    names = [name for name in arguments if not name.startswith("-")] or list(BENCHES)
+    missed = []
+    for name in names:
+        if name not in BENCHES:
+            print(f"no bench is called {name}; there are: {', '.join(BENCHES)}", file=sys.stderr)
+            return 1
+        report = import_module(f"bench.{name}").main()
+        report.show()
+        missed += report.missed
+    return 1 if strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
