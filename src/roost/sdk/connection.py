@@ -1,0 +1,622 @@
+"""The connection both roles share: a Peer over a message channel, with typed calls and handlers.
+
+How things are ordered, which is most of what can go wrong:
+
+- Messages are handled in the order they came, in the loop's own callback, without a task or a queue for each. A plain
+  function registered for a notification has run before the next message is looked at, so a response is never seen
+  before what preceded it was applied (ENV-19).
+- A request's handler is called in that same order. It returns its result, or a coroutine for what takes time: that
+  becomes a task, and reading goes on (ENV-20). So a plain function that returns a coroutine decides at once, in order,
+  what an `async def` would decide a turn later.
+- An `async def` handler of a notification runs in one ordered consumer beside the reader, which is held back when too
+  much waits.
+
+What a handler raises is answered -32603 and logged here, an RpcError as it is. Every request gets one response
+(ENV-17).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar, cast
+from weakref import WeakValueDictionary
+
+from msgspec import Raw
+
+from roost.acp.calls import Notification, Request
+from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
+from roost.errors import (
+    CodecError,
+    ConnectionClosed,
+    LimitError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RpcError,
+    format_path,
+)
+from roost.rpc.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    LIMIT_EXCEEDED,
+    METHOD_NOT_FOUND,
+    NULL_ID,
+    REQUEST_CANCELLED,
+    error_bytes,
+)
+from roost.rpc.peer import Answered, Called, Failed, Notified, Peer, PeerEvent, Withdrawn
+from roost.sdk.incoming import DEFERRED, Incoming
+from roost.sdk.limits import DEFAULT_CONNECTION_LIMITS, ConnectionLimits
+from roost.transport.messages import MessageChannel
+from roost.wire.decode import decode, encode
+
+R = TypeVar("R")
+
+RequestHandler: TypeAlias = Callable[[Any, Incoming], Any]
+NotificationHandler: TypeAlias = Callable[..., Any]
+
+log = logging.getLogger("roost.connection")
+
+_COALESCE: Final = 64 * 1024  # bytes gathered within one turn of the loop before they are written: a pipe's capacity
+_LOGGED_LOSSES: Final = 100  # per connection: a peer that is wrong is wrong often
+_OVERLOAD: Final = 16  # times waiting_notifications
+
+
+class _Entry:
+    """A registered handler, and the type of its params once that was asked for."""
+
+    __slots__ = ("consumed", "handler", "method", "raw", "type", "with_losses")
+
+    def __init__(self, method: str, handler: Callable[..., Any], table: Any, raw: bool, with_losses: bool) -> None:
+        row = table.get(method)
+        if row is None and not raw and not method.startswith("_"):
+            raise LocalProtocolError(f"{method} is not in the protocol, and no extension: those start with _ (EXT-3)")
+        self.method = row
+        self.handler = handler
+        self.raw = raw
+        self.type: Any = None if row is not None and not raw else Any  # types are imported at their first message
+        self.with_losses = with_losses
+        self.consumed = False
+
+
+class Connection:
+    """One side of one ACP connection.
+
+        connection = Connection(channel)
+        connection.on_notification("session/update", self.apply)
+        connection.on_request("session/request_permission", self.ask)
+        connection.start()
+        answer = await connection.call(v2.NewSessionRequest(cwd="/work"))
+        ...
+        await connection.close()
+
+    `answer_malformed=False` is for reading a program that prints other things between its messages (STD-4).
+    """
+
+    def __init__(
+        self,
+        channel: MessageChannel,
+        *,
+        answer_malformed: bool = True,
+        limits: ConnectionLimits = DEFAULT_CONNECTION_LIMITS,
+    ) -> None:
+        self._channel = channel
+        self._limits = limits
+        self._peer = Peer(answer_malformed=answer_malformed, limits=limits.peer)
+        self._answer_malformed = answer_malformed
+        self._loop = asyncio.get_running_loop()
+        self._requests: dict[str, _Entry] = {}
+        self._notifications: dict[str, _Entry] = {}
+        self._calls: dict[int, asyncio.Future[Raw]] = {}
+        self._open: dict[int, asyncio.Future[Any] | None] = {}  # the peer's requests, and what works on them
+        self._incoming: WeakValueDictionary[int, Incoming] = WeakValueDictionary()
+        self._turn_open = False  # something was written in this turn of the loop: the rest of it is gathered
+        self._gathered = 0  # bytes
+        self._since_rest = 0  # bytes sent since a producer last let others have a turn
+        self._stray: list[bytes] = []  # replies that are not the peer's
+        self._congested = False
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._holds: dict[object, bool] = {}
+        self._reading = True
+        self._waiting: deque[tuple[_Entry, tuple[Any, ...]]] = deque()
+        self._consumer: asyncio.Task[None] | None = None
+        self._logged_losses = 0
+        self._ended = False
+        self._finished = False
+        self._cause = ""
+        self._winding_up: asyncio.Task[None] | None = None
+        self._lost = asyncio.Event()
+        self._closed = asyncio.Event()
+        self.error: Exception | None = None
+        """Why the connection broke; None while it lives and after an orderly end."""
+        self.gate: Callable[[str], RpcError | None] | None = None
+        """Asked before any handler; an error answers a request, and drops a notification (INI-1)."""
+        self.tap: Callable[[bool, bytes], None] | None = None
+        """Sees every message: `tap(outgoing, message)`. For traces; messages may hold secrets."""
+        self.on_oddity: Callable[[PeerEvent], None] | None = None
+        """Told of what meant nothing here: Malformed, Unmatched, Refused."""
+        self.on_overflow: Callable[[int, int], None] | None = None
+        """`on_overflow(count, limit)`: that many messages were too long and are lost, a response among them perhaps."""
+        self.on_end: Callable[[], Awaitable[None] | None] | None = None
+        """Called once when the peer sends nothing more, or we close. It may still send; what it returns is awaited."""
+
+    # ---- handlers
+
+    def on_request(self, method: str, handler: RequestHandler, *, raw: bool = False) -> None:
+        """`handler(params, incoming)` answers `method`.
+
+        It returns the result (a generated value, plain JSON data, Raw, None), a coroutine that does, or DEFERRED; it
+        raises RpcError to refuse. When the peer takes the request back its task is cancelled, and answered -32800.
+        `raw` hands over the params as they came. An extension (`_…`) gets plain JSON data.
+        """
+        self._requests[method] = _Entry(method, handler, REQUESTS, raw, False)
+
+    def on_notification(
+        self, method: str, handler: NotificationHandler, *, raw: bool = False, with_losses: bool = False
+    ) -> None:
+        """`handler(params)` is told; with `with_losses` also what leniency dropped from them."""
+        entry = self._notifications[method] = _Entry(method, handler, NOTIFICATIONS, raw, with_losses)
+        entry.consumed = inspect.iscoroutinefunction(handler)
+
+    def start(self) -> None:
+        """Begins to read."""
+        self._channel.open(self)
+
+    # ---- what is known about it
+
+    @property
+    def peer(self) -> str:
+        """Who is at the other end, for logs."""
+        return self._channel.peer
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more can come."""
+        return self._ended
+
+    @property
+    def open_requests(self) -> int:
+        """How many of the peer's requests have no response yet."""
+        return len(self._open)
+
+    @property
+    def open_calls(self) -> int:
+        """How many of our calls wait for their outcome here."""
+        return len(self._calls)
+
+    # ---- to the peer
+
+    async def call(self, request: Request[R]) -> R:
+        """Asks, and waits for the typed answer. Cancelling the wait takes the request back (CAN-11).
+
+        RpcError: the peer refused. RemoteProtocolError: its answer is malformed. ConnectionClosed, LimitError,
+        CodecError: it was not asked, or will not answer.
+        """
+        result = await self.call_raw(request.METHOD, encode(request))
+        return cast(R, _typed_result(request.METHOD, result))
+
+    async def call_raw(self, method: str, params: Any = None) -> Raw:
+        """Asks by any method. `params`: bytes of JSON, plain data, a generated value, None. The answer stays JSON."""
+        if self._ended:
+            raise ConnectionClosed(self._cause)
+        data = _encoded(params)
+        call = self._peer.call(method, data)
+        future: asyncio.Future[Raw] = self._loop.create_future()
+        self._calls[call] = future
+        self._sent(data)
+        self._settle_reading()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if not self._finished:
+                self._peer.withdraw(call)
+                self._sent(None)
+            raise
+        finally:
+            self._calls.pop(call, None)
+            self._settle_reading()
+
+    def notify(self, notification: Notification) -> None:
+        """Tells. Whoever tells much awaits `drain` in between. ConnectionClosed; LimitError (`outgoing_bytes`)."""
+        self.notify_raw(notification.METHOD, encode(notification))
+
+    def notify_raw(self, method: str, params: Any = None) -> None:
+        """Tells by any method; `params` as in `call_raw`."""
+        if self._finished:
+            raise ConnectionClosed(self._cause)
+        if self._congested and self._channel.queued + self._gathered > self._limits.outgoing_bytes:
+            raise LimitError("outgoing_bytes", self._limits.outgoing_bytes)
+        data = _encoded(params)
+        self._peer.notify(method, data)
+        self._sent(data)
+
+    async def drain(self) -> None:
+        """Waits while the peer does not read; now and then lets others have a turn. Raises ConnectionClosed."""
+        if self._congested:
+            await self._writable.wait()
+        elif self._since_rest >= _COALESCE:
+            self._since_rest = 0
+            await asyncio.sleep(0)
+        if self._finished:
+            raise ConnectionClosed(self._cause)
+
+    # ---- holding the peer back
+
+    def hold_reading(self, holder: object, *, hard: bool = False) -> None:
+        """Reads nothing until `holder` releases it; the peer is slowed down in the end.
+
+        Only a hard hold is kept while a call of ours is open: who is slow may be waiting for that very answer.
+        """
+        self._holds[holder] = hard
+        self._settle_reading()
+
+    def release_reading(self, holder: object) -> None:
+        """Reads on, unless somebody else holds it. Does nothing when `holder` does not."""
+        self._holds.pop(holder, None)
+        self._settle_reading()
+
+    def _settle_reading(self) -> None:
+        wanted = not self._holds or (bool(self._calls) and True not in self._holds.values())
+        if wanted is not self._reading:
+            self._reading = wanted
+            if wanted:
+                self._channel.resume_reading()
+            else:
+                self._channel.pause_reading()
+
+    # ---- the end
+
+    async def close(self) -> None:
+        """Ends it: open calls fail, handlers are cancelled and answer, what is queued is sent."""
+        self._end("the connection was closed here")
+        await self._closed.wait()
+
+    def abort(self, error: Exception) -> None:
+        """Ends it at once because of `error`; what is queued is lost."""
+        self.error = self.error or error
+        self._end(str(error))
+        self._finish()
+        self._channel.abort()
+
+    async def wait_closed(self) -> None:
+        """Returns when it is over, and so is everything that ran for it."""
+        await self._closed.wait()
+
+    def _end(self, cause: str) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        self._cause = cause
+        for call, future in self._calls.items():
+            self._peer.forget(call)
+            if not future.done():
+                future.set_exception(ConnectionClosed(cause))  # ENV-18
+        rest: Awaitable[None] | None = None
+        if self.on_end is not None:
+            try:
+                rest = self.on_end()
+            except Exception:
+                log.exception("on_end failed")
+        self._winding_up = self._loop.create_task(self._wind_up(rest), name="roost-connection-end")
+
+    async def _wind_up(self, rest: Awaitable[None] | None) -> None:
+        grace = self._limits.close_grace
+        try:
+            for work in list(self._open.values()):
+                if work is not None:
+                    work.cancel()
+            running: set[asyncio.Future[Any]] = {work for work in self._open.values() if work is not None}
+            if self._consumer is not None:
+                running.add(self._consumer)
+            if rest is not None:
+                running.add(asyncio.ensure_future(rest))
+            if running:
+                _, running = await asyncio.wait(running, timeout=grace)
+            for work in running:
+                log.warning("gave up waiting for %r", work)
+                work.cancel()
+            await asyncio.sleep(0)  # their responses are sent by their done-callbacks
+            for incoming in list(self._incoming.values()):
+                incoming.fail(RpcError(REQUEST_CANCELLED, "The connection has ended"))
+            self._flush()
+            self._finish()
+            self._channel.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace):
+                    await self._lost.wait()
+            self._channel.abort()
+        finally:
+            self._finish()
+            self._closed.set()
+
+    def _finish(self) -> None:
+        """Nothing can be sent any more."""
+        if not self._finished:
+            self._finished = True
+            self._peer.end(self._cause)
+            self._open.clear()
+            self._writable.set()
+
+    # ---- MessageListener
+
+    def received(self, messages: list[bytes]) -> None:
+        receive, notifications, tap = self._peer.receive, self._notifications, self.tap
+        for message in messages:
+            if tap is not None:
+                tap(False, message)
+            for event in receive(message):
+                if event.__class__ is Notified:
+                    entry = notifications.get(event.method)
+                    if entry is not None:
+                        self._notified(entry, event)
+                elif event.__class__ is Called:
+                    self._called(event)
+                else:
+                    self._happened(event)
+        self._sent(None)
+
+    def overflowed(self, count: int, limit: int) -> None:
+        log.warning("%s sent %d message(s) over max_line_bytes, which is %d", self.peer, count, limit)
+        if self._answer_malformed and not self._finished:  # ENV-21: only that message is refused
+            data = {"limit": "max_line_bytes", "bound": limit}
+            error = RpcError(LIMIT_EXCEEDED, "Limit exceeded: max_line_bytes", data)
+            self._stray += [error_bytes(NULL_ID, error)] * count
+            self._sent(None)
+        if self.on_overflow is not None:
+            self.on_overflow(count, limit)
+
+    def congested(self) -> None:
+        self._congested = True
+        self._writable.clear()
+
+    def eased(self) -> None:
+        self._congested = False
+        self._writable.set()
+
+    def ended(self) -> None:
+        self._end(f"{self.peer} has ended the connection")
+
+    def closed(self, error: Exception | None) -> None:
+        self.error = self.error or error
+        self._lost.set()
+        self._end(f"{self.peer} has ended the connection" if error is None else f"the connection broke: {error}")
+        self._finish()
+
+    # ---- what comes in
+
+    def _notified(self, entry: _Entry, event: Notified) -> None:
+        if self.gate is not None and self.gate(event.method) is not None:
+            return
+        losses: list[tuple[tuple[str | int, ...], str]] = []
+        try:
+            params = self._params(entry, event, losses)
+        except CodecError as error:
+            log.warning("dropped %s: %s", event.method, error)  # ENV-7: never answered
+            return
+        args = (params, losses) if entry.with_losses else (params,)
+        if entry.consumed:
+            self._consume_later(entry, args)
+            return
+        try:
+            entry.handler(*args)
+        except Exception:
+            log.exception("the handler of %s failed", event.method)
+
+    def _called(self, event: Called) -> None:
+        incoming = Incoming(self, event)
+        self._open[event.token] = None
+        self._incoming[event.token] = incoming
+        try:
+            if self.gate is not None and (refusal := self.gate(event.method)) is not None:
+                raise refusal
+            entry = self._requests.get(event.method)
+            if entry is None:  # ENV-8, ENV-9, EXT-4
+                raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": event.method})
+            try:
+                params = self._params(entry, event, incoming.losses)
+            except CodecError as error:  # ENV-14
+                raise invalid_params(error) from None
+            result = entry.handler(params, incoming)
+        except Exception as error:
+            self._fail_by(incoming, error)
+            return
+        if result is DEFERRED:
+            return
+        if not inspect.isawaitable(result):
+            self.respond(incoming, result)
+            return
+        work: asyncio.Future[Any] = asyncio.ensure_future(result)
+        if isinstance(work, asyncio.Task):
+            work.set_name(f"roost {event.method}")
+        self._open[event.token] = work
+        work.add_done_callback(partial(self._done, incoming))
+
+    def _params(self, entry: _Entry, event: Called | Notified, losses: list[tuple[tuple[str | int, ...], str]]) -> Any:
+        params = event.params
+        if entry.raw:
+            return Raw(b"{}") if params is None else params
+        type_ = entry.type
+        if type_ is None:
+            type_ = entry.type = entry.method.params
+        value = decode(type_, b"{}" if params is None else params, on_loss=partial(_keep, losses))  # ENV-4
+        if losses:
+            self._log_losses(event.method, losses)
+        return value
+
+    def _done(self, incoming: Incoming, work: asyncio.Future[Any]) -> None:
+        if work.cancelled():
+            incoming.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))  # CAN-4, CAN-8
+        elif (error := work.exception()) is not None:
+            self._fail_by(incoming, error)
+        else:
+            self.respond(incoming, work.result())
+
+    def _fail_by(self, incoming: Incoming, error: BaseException) -> None:
+        if isinstance(error, RpcError):
+            self.refuse(incoming, error)
+            return
+        if isinstance(error, ConnectionClosed) and self._ended:
+            self.refuse(incoming, RpcError(REQUEST_CANCELLED, "The connection has ended"))
+            return
+        log.error("the handler of %s failed", incoming.method, exc_info=error)
+        self.refuse(incoming, RpcError(INTERNAL_ERROR, "Internal error"))  # ENV-15: the text stays here
+
+    def _happened(self, event: PeerEvent) -> None:
+        if isinstance(event, Answered):
+            future = self._calls.get(event.call)
+            if future is not None and not future.done():
+                future.set_result(event.result)
+        elif isinstance(event, Failed):
+            future = self._calls.get(event.call)
+            if future is not None and not future.done():
+                future.set_exception(event.error)
+        elif isinstance(event, Withdrawn):
+            incoming = self._incoming.get(event.token)
+            work = self._open.get(event.token)
+            if incoming is not None and not incoming.withdraw() and work is not None:
+                work.cancel()
+        else:
+            log.debug("%s: %r", self.peer, type(event).__name__)
+            if self.on_oddity is not None:
+                self.on_oddity(event)
+
+    def _log_losses(self, method: str, losses: list[tuple[tuple[str | int, ...], str]]) -> None:
+        for path, what in losses:
+            self._logged_losses += 1
+            if self._logged_losses <= _LOGGED_LOSSES:
+                log.warning("%s: %s: %s", method, format_path(path), what)  # L20: never the value
+
+    # ---- the ordered consumer
+
+    def _consume_later(self, entry: _Entry, args: tuple[Any, ...]) -> None:
+        self._waiting.append((entry, args))
+        bound = self._limits.waiting_notifications
+        if len(self._waiting) >= bound:
+            self.hold_reading("waiting_notifications")
+            if len(self._waiting) >= bound * _OVERLOAD:
+                self.abort(LimitError("waiting_notifications", bound))
+        if self._consumer is None:
+            self._consumer = self._loop.create_task(self._consume(), name="roost-notifications")
+
+    async def _consume(self) -> None:
+        try:
+            while self._waiting:
+                entry, args = self._waiting.popleft()
+                if len(self._waiting) <= self._limits.waiting_notifications // 2:
+                    self.release_reading("waiting_notifications")
+                try:
+                    await entry.handler(*args)
+                except Exception:
+                    log.exception("a notification's handler failed")
+        finally:
+            self._consumer = None
+
+    # ---- responses
+
+    def is_open(self, token: int) -> bool:
+        return token in self._open
+
+    def respond(self, incoming: Incoming, result: Any) -> None:
+        if incoming.token not in self._open:
+            return
+        if result is None:
+            # ENV-16: an empty object where the protocol has an object, null for an extension
+            data = b"{}" if incoming.method in REQUESTS and incoming.method != "mcp/message" else b"null"
+        else:
+            try:
+                data = cast(bytes, _encoded(result))
+            except CodecError as error:
+                log.error("the result of %s cannot be sent: %s", incoming.method, error)
+                self.refuse(incoming, RpcError(INTERNAL_ERROR, "Internal error"))
+                return
+        del self._open[incoming.token]
+        self._peer.answer(incoming.token, data)
+        self._sent(data)
+
+    def refuse(self, incoming: Incoming, error: RpcError) -> None:
+        if incoming.token not in self._open:
+            return
+        try:
+            self._peer.fail(incoming.token, error)
+        except CodecError as fault:
+            log.error("the error of %s cannot be sent: %s", incoming.method, fault)
+            self._peer.fail(incoming.token, RpcError(INTERNAL_ERROR, "Internal error"))
+        del self._open[incoming.token]
+        self._sent(None)
+
+    def forgotten(self, token: int, method: str) -> None:
+        # Called by the garbage collector, at any moment: only note it.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._answer_forgotten, token, method)
+
+    def _answer_forgotten(self, token: int, method: str) -> None:
+        if token in self._open:
+            log.error("the handler of %s dropped its request without a response", method)
+            del self._open[token]
+            self._peer.fail(token, RpcError(INTERNAL_ERROR, "Internal error"))
+            self._sent(None)
+
+    # ---- what goes out
+
+    def _sent(self, data: bytes | None) -> None:
+        """Something may be in the peer's outgoing. The first of a turn is written at once, the rest gathered."""
+        if data is not None:
+            self._gathered += len(data)
+            self._since_rest += len(data)
+        if not self._turn_open:
+            if self._flush():
+                self._turn_open = True
+                self._loop.call_soon(self._end_turn)
+        elif self._gathered >= _COALESCE:
+            self._flush()
+
+    def _end_turn(self) -> None:
+        self._turn_open = False
+        self._flush()
+
+    def _flush(self) -> bool:
+        messages = self._peer.outgoing()
+        if self._stray:
+            messages, self._stray = [*messages, *self._stray], []
+        self._gathered = 0
+        if not messages:
+            return False
+        if self.tap is not None:
+            for message in messages:
+                self.tap(True, message)
+        self._channel.send(messages)
+        if self._congested and self._channel.queued > 2 * self._limits.outgoing_bytes:
+            self.abort(LimitError("outgoing_bytes", self._limits.outgoing_bytes))
+        return True
+
+
+def invalid_params(error: CodecError) -> RpcError:
+    """What a request is answered whose params do not decode: the JSON path, never the value."""
+    return RpcError(INVALID_PARAMS, f"Invalid params: {error}", {"path": format_path(error.path)})
+
+
+def _keep(losses: list[tuple[tuple[str | int, ...], str]], path: tuple[str | int, ...], what: str) -> None:
+    losses.append((path, what))
+
+
+def _encoded(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    return bytes(value) if isinstance(value, Raw) else encode(value)
+
+
+def _typed_result(method: str, result: Raw) -> Any:
+    type_ = REQUESTS[method].result
+    try:
+        return decode(type_, result)
+    except CodecError as error:
+        if bytes(result) == b"null":  # ENV-16: where the type is an object that may be empty
+            with suppress(CodecError):
+                return decode(type_, b"{}")
+        raise RemoteProtocolError(f"the answer to {method} is malformed: {error}") from None
