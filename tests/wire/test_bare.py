@@ -6,7 +6,7 @@ import struct
 from enum import IntEnum
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.errors import CodecError
@@ -42,6 +42,7 @@ def test_an_int_is_zigzag(number: int, golden: str) -> None:
 
 
 @given(st.integers(0, 2**64 - 1))
+@settings(deadline=None)
 def test_a_uint_comes_back_and_no_prefix_of_it_does(number: int) -> None:
     data = bare.uint(number)
     assert bare.read_uint(data, 0) == (number, len(data))
@@ -51,6 +52,7 @@ def test_a_uint_comes_back_and_no_prefix_of_it_does(number: int) -> None:
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 12))
+@settings(deadline=None)
 def test_a_longer_spelling_is_refused(number: int, extra: int) -> None:
     data = bare.uint(number)
     padded = data[:-1] + bytes([data[-1] | 128]) + b"\x80" * (extra - 1) + b"\0"

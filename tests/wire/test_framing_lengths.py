@@ -6,7 +6,7 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.errors import CodecError, LimitError
@@ -23,6 +23,7 @@ def cut(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @given(bodies=st.lists(st.binary(max_size=12)), cuts=st.lists(st.integers(0, 300)))
+@settings(deadline=None)
 def test_any_chunking_gives_the_frames_that_were_sent(bodies: list[bytes], cuts: list[int]) -> None:
     framer = LengthFramer(12)
     stream = b"".join(encode_length_frame(body) for body in bodies)
@@ -37,6 +38,7 @@ def test_any_chunking_gives_the_frames_that_were_sent(bodies: list[bytes], cuts:
     after=st.binary(max_size=40),
     cuts=st.lists(st.integers(0, 300)),
 )
+@settings(deadline=None)
 def test_any_chunking_gives_the_frames_before_a_length_over_the_limit_and_none_after(
     bodies: list[bytes], length: int, after: bytes, cuts: list[int]
 ) -> None:
@@ -48,6 +50,7 @@ def test_any_chunking_gives_the_frames_before_a_length_over_the_limit_and_none_a
 
 
 @given(body=st.binary(max_size=12), kept=st.integers(1, 15), cuts=st.lists(st.integers(0, 300)))
+@settings(deadline=None)
 def test_a_frame_cut_short_by_the_end_is_a_codec_error(body: bytes, kept: int, cuts: list[int]) -> None:
     whole = encode_length_frame(body)
     part = whole[: min(kept, len(whole) - 1)]

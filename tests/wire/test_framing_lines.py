@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.wire.framing import LineFramer
@@ -34,6 +34,7 @@ streams = st.lists(st.sampled_from([b"\n", b"a", b"bc", b" ", b"\r", b"\t", b"\x
 
 
 @given(stream=streams, cuts=st.lists(st.integers(0, 200)), limit=st.integers(1, 16))
+@settings(deadline=None)
 def test_any_chunking_gives_the_lines_of_the_whole_stream(stream: bytes, cuts: list[int], limit: int) -> None:
     framer = LineFramer(limit)
     lines = feed_all(framer, *cut(stream, cuts))
@@ -42,6 +43,7 @@ def test_any_chunking_gives_the_lines_of_the_whole_stream(stream: bytes, cuts: l
 
 
 @given(stream=streams, limit=st.integers(1, 16))
+@settings(deadline=None)
 def test_one_byte_at_a_time_gives_the_lines_of_the_whole_stream(stream: bytes, limit: int) -> None:
     framer = LineFramer(limit)
     lines = feed_all(framer, *(stream[at : at + 1] for at in range(len(stream))))

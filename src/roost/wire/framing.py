@@ -148,7 +148,6 @@ class LengthFramer:
                 length = _header_at(held)[0]
                 if length > self.limit:
                     self.fault = _over(length, self.limit)
-                    held.clear()
                     return pos
                 self._needed = _HEADER_SIZE + length
                 if length:

@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from bare_oracle import Oracle, Wrong
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sidecar.gen.bare_oracle import Oracle, Wrong
 from tools.gen_bare.module import render
 from tools.gen_bare.schema import Named, Schema, parse
 
