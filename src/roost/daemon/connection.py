@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import itertools
 import logging
 from collections.abc import Callable
@@ -45,8 +44,10 @@ class Reception:
     def admit(self, hello: Hello, uid: int | None) -> str | None:
         """Why this Hello is not welcome; None: it is."""
         if self._token is not None:
+            from hmac import compare_digest  # here, because it brings OpenSSL with it and a unix socket needs none
+
             given = (hello.token or "").encode()
-            if not hmac.compare_digest(given, self._token.encode()):
+            if not compare_digest(given, self._token.encode()):
                 return "invalid auth token"
         elif self._uid is not None and uid not in (self._uid, 0):
             return "this daemon serves its own user only"

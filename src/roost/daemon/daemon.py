@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -36,11 +35,11 @@ class Daemon:
     ) -> None:
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
-        self._folder = tempfile.TemporaryDirectory(prefix="roost-", ignore_cleanup_errors=True)
+        self._folder = ScratchFolder(own_env)
         runtimes = Runtimes()
         packages = Packages(default_roots(own_env) if roots is None else roots, runtimes)
         catalogue = LocalCatalogue(packages, runtimes, own_env=own_env, let_through=let_through)
-        engine = Engine(self.limits, version=roost.__version__, folder=self._folder.name)
+        engine = Engine(self.limits, version=roost.__version__, folder=self._folder.path)
         self.runner = LocalRunner()
         self.driver = Driver(engine, self.runner, catalogue)
         self._servers: list[UnixServer] = []
@@ -72,4 +71,26 @@ class Daemon:
             for connection in list(reception.connections):
                 connection.close()
         await asyncio.sleep(0)
-        self._folder.cleanup()
+        self._folder.remove()
+
+
+class ScratchFolder:
+    """Where files for agents go: a name nobody can guess, made on first use with mode 0700, gone at the end.
+
+    `tempfile` would do, and cost the daemon 2 MB of modules it has no other use for.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        base = environment.get("TMPDIR", "")
+        if not os.path.isabs(base):
+            base = "/tmp"  # noqa: S108
+        self.path = os.path.join(base, f"roost-{os.urandom(12).hex()}")
+
+    def remove(self) -> None:
+        try:
+            names = os.listdir(self.path)
+        except FileNotFoundError:
+            return
+        for name in names:
+            os.unlink(os.path.join(self.path, name))
+        os.rmdir(self.path)
