@@ -1,0 +1,1 @@
+"""Running agent programs: finding them, starting them, and leaving nothing of them behind."""

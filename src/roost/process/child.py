@@ -1,0 +1,286 @@
+"""One running agent: its three pipes, its end, and its whole tree."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+
+from roost.errors import ProcessError
+from roost.process import table
+from roost.process.base import ProcessListener
+from roost.process.census import Census
+from roost.process.exits import ExitWatch
+from roost.process.graces import Graces
+from roost.process.members import Members
+from roost.process.pipes import PipeReader, PipeWriter
+
+_log = logging.getLogger(__name__)
+
+# Between two rounds of SIGKILL, or two tries to count after one that failed. Seconds.
+COUNT_INTERVAL = 0.2
+
+
+class LocalProcess:
+    """An `AgentProcess` on this machine. Made by `LocalRunner.spawn`.
+
+    It is *running*, then *exited* (its end was noticed), then *reported* (its output is out and the listener was
+    told), then *gone* (nothing of its tree is left, and its pid may mean somebody else).
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        name: str,
+        child: subprocess.Popen[bytes],
+        pipes: tuple[int, int, int],
+        listener: ProcessListener,
+        census: Census,
+        queued_input_limit: int,
+        graces: Graces,
+        gone: Callable[[LocalProcess], None],
+    ) -> None:
+        self._loop = loop
+        self.name = name
+        self._pid = child.pid
+        self._listener = listener
+        self._census = census
+        self._graces = graces
+        self._when_gone = gone
+        self._exit_code: int | None = None
+        self._exited = asyncio.Event()
+        self._reported = False
+        self._paused = False
+        self._ended = asyncio.Event()
+        self._members = Members(loop)
+        self._survivors: list[int] = []
+        self._kill_at: float | None = None
+        self._group_signals: set[int] = set()
+        self._ending: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        stdin, stdout, stderr = pipes
+        self._stdin = PipeWriter(loop, stdin, queued_input_limit)
+        self._stdout = PipeReader(loop, stdout, listener.agent_wrote, self._stdout_ended)
+        self._stderr = PipeReader(loop, stderr, listener.agent_wrote_stderr, self._stderr_ended)
+        self._watch = ExitWatch(loop, child, self._exit_noticed)
+
+    def __repr__(self) -> str:
+        return f"<LocalProcess {self.name} pid={self._pid}>"
+
+    @property
+    def pid(self) -> int:
+        return self._pid
+
+    @property
+    def queued_bytes(self) -> int:
+        return self._stdin.queued
+
+    @property
+    def is_gone(self) -> bool:
+        """Nothing of its tree is left."""
+        return self._ended.is_set() and not self._survivors
+
+    def write(self, data: bytes) -> None:
+        self._stdin.write(data)
+
+    def close_input(self) -> None:
+        self._stdin.close()
+
+    def signal_tree(self, sig: int) -> None:
+        if self._ended.is_set():
+            return
+        # The group hears it now; who has left the group has to be looked for.
+        self._signal_group(sig)
+        task = self._loop.create_task(self._signal_strays(sig))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def pause(self) -> None:
+        self._paused = True
+        self._stdout.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._stdout.resume()
+
+    async def close(self, grace: float | None = None) -> None:
+        self._begin_ending(self._graces.close_grace if grace is None else grace)
+        await self._ended.wait()
+        if self._survivors:
+            pids = ", ".join(map(str, self._survivors))
+            raise ProcessError(f"the agent {self._pid} was closed, but SIGKILL did not end: {pids}", self._exit_code)
+
+    # Its end, step by step.
+
+    def _stdout_ended(self) -> None:
+        if self._exited.is_set():
+            self._report_if_settled()
+        else:
+            self._set_timer(self._graces.mute_grace, self._still_mute)
+
+    def _stderr_ended(self) -> None:
+        if self._exited.is_set():
+            self._report_if_settled()
+
+    def _still_mute(self) -> None:
+        self._begin_ending(self._graces.close_grace)
+
+    def _exit_noticed(self, code: int | None) -> None:
+        self._exit_code = code
+        self._exited.set()
+        self._members.notify()
+        self._stdin.abandon()
+        if self._paused:
+            # It wrote no more than the pipe holds. Waiting for the reader to catch up would hide its end.
+            self._report()
+        else:
+            self._set_timer(self._graces.output_grace, self._report)
+            self._report_if_settled()
+
+    def _report_if_settled(self) -> None:
+        if self._stdout.closed and self._stderr.closed:
+            self._report()
+
+    def _report(self) -> None:
+        if self._reported:
+            return
+        self._reported = True
+        if self._timer is not None:
+            self._timer.cancel()
+        # A listener that fails over its last bytes is told of the end all the same.
+        self._tell(self._stderr.finish)
+        self._tell(self._stdout.finish)
+        self._tell(lambda: self._listener.agent_exited(self._exit_code))
+        self._begin_ending(self._graces.leftover_grace)
+
+    def _tell(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception as error:
+            self._loop.call_exception_handler(
+                {"message": f"{self!r}: its listener failed", "exception": error, "listener": self._listener}
+            )
+
+    def _set_timer(self, delay: float, call: Callable[[], None]) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(delay, call)
+
+    # The close ladder.
+
+    def _begin_ending(self, grace: float) -> None:
+        """SIGKILL in `grace` seconds at the latest; an earlier call may have said sooner."""
+        if self._survivors:  # an earlier attempt was given up
+            self._survivors, self._ending, self._kill_at = [], None, None
+            self._group_signals.clear()
+            self._ended.clear()
+        kill_at = self._loop.time() + max(grace, 0.0)
+        if self._kill_at is None or kill_at < self._kill_at:
+            self._kill_at = kill_at
+            self._members.notify()
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+
+    async def _end(self) -> None:
+        try:
+            if not self._exited.is_set():
+                await self._let_go()
+            await self._kill_all()
+        except BaseException:
+            # The loop is being torn down, or we have a bug. Neither may leave an agent behind.
+            self._abandon()
+            raise
+        else:
+            if self._exited.is_set():
+                # Whatever its tree had to say is in the pipes by now.
+                self._report()
+            if not self._survivors:
+                self._watch.reap()
+                self._when_gone(self)
+        finally:
+            self._members.close()
+            self._ended.set()
+
+    def _abandon(self) -> None:
+        """Kill what is known and let go of everything, without waiting and without a word to the listener."""
+        self._signal_group(signal.SIGKILL)
+        self._members.signal(signal.SIGKILL)
+        self._stdin.abandon()
+        self._stdout.close()
+        self._stderr.close()
+        self._watch.close()
+        self._watch.reap()
+
+    async def _let_go(self) -> None:
+        """Close its stdin and give it a moment to leave by itself."""
+        # Counted first: who has thrown the mark away is known by its parents, and only as long as they live.
+        await self._count()
+        self.close_input()
+        await self._members.wait(
+            self._exited, min(self._graces.leave_grace, (self._deadline() - self._loop.time()) / 2)
+        )
+
+    async def _kill_all(self) -> None:
+        """SIGTERM, and SIGKILL from the deadline on, to everybody, until a count finds nobody."""
+        while True:
+            counted = await self._count()
+            if counted and self._exited.is_set() and not self._members.alive:
+                return
+            left = self._deadline() - self._loop.time()
+            if left > 0:
+                self._signal_everybody(signal.SIGTERM)
+            elif left > -self._graces.kill_grace:
+                self._signal_everybody(signal.SIGKILL)
+            else:
+                self._survivors = self._members.alive if self._exited.is_set() else [self._pid, *self._members.alive]
+                _log.error("%r: SIGKILL did not end, or we could not see: %s", self, self._survivors)
+                return
+            if not counted:
+                await asyncio.sleep(COUNT_INTERVAL)
+            else:
+                await self._members.wait(self._exited, left if left > 0 else COUNT_INTERVAL)
+
+    def _signal_everybody(self, sig: int) -> None:
+        if sig not in self._group_signals or sig == signal.SIGKILL:
+            self._group_signals.add(sig)
+            self._signal_group(sig)
+            if sig == signal.SIGTERM:
+                # A stopped process would not get to hear it.
+                self._signal_group(signal.SIGCONT)
+            if self._watch.pinned:
+                self._members.count_as_signalled(sig, self._pid)
+        self._members.signal(sig)
+
+    def _deadline(self) -> float:
+        assert self._kill_at is not None
+        return self._kill_at
+
+    async def _count(self) -> bool:
+        """Take in the members of its tree besides itself. False when they could not be counted."""
+        try:
+            self._members.add(await self._others())
+        except OSError as error:
+            _log.warning("%r: the members of its tree cannot be counted: %s", self, error)
+            return False
+        return True
+
+    async def _others(self) -> list[table.Process]:
+        families = await self._census.take()
+        return [process for process in families.get(self.name, []) if process.pid != self._pid]
+
+    async def _signal_strays(self, sig: int) -> None:
+        with suppress(OSError):
+            for process in await self._others():
+                if process.group != self._pid:
+                    table.signal_process(process.pid, process.start, sig)
+
+    def _signal_group(self, sig: int) -> None:
+        # Only while the agent, alive or dead, keeps the number from being given to others.
+        if self._watch.pinned:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, sig)

@@ -1,0 +1,174 @@
+"""The two kinds of pipe to an agent, in the event loop: bytes come in bulk and go without ever waiting."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import fcntl
+import os
+import termios
+from collections import deque
+from collections.abc import Callable
+
+from roost.errors import LimitError, ProcessError
+from roost.process.base import QUEUED_INPUT_LIMIT_NAME
+
+# One read. A pipe holds 64 KiB unless somebody made it larger, so this is all that is there; one read for each turn
+# of the loop keeps an agent that floods from starving the others.
+READ_BYTES = 256 * 1024
+
+# Buffers handed to one writev: well under every system's IOV_MAX (1024 or more), and more than a pipe takes.
+_WRITE_BUFFERS = 64
+
+
+class PipeReader:
+    """Delivers what arrives in a pipe until it ends. Owns the descriptor."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, fd: int, deliver: Callable[[bytes], None], ended: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._fd = fd
+        self._deliver = deliver
+        self._ended = ended
+        self._reading = False
+        os.set_blocking(fd, False)
+        self.resume()
+
+    @property
+    def closed(self) -> bool:
+        """Nothing will be delivered any more."""
+        return self._fd < 0
+
+    def pause(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+
+    def resume(self) -> None:
+        if not self._reading and self._fd >= 0:
+            self._reading = True
+            self._loop.add_reader(self._fd, self._readable)
+
+    def finish(self) -> None:
+        """Deliver what is in the pipe at this moment, paused or not, and close it. `ended` is not called.
+
+        That is no more than the pipe can hold, even while somebody keeps writing.
+        """
+        try:
+            left = self._waiting_bytes() if self._fd >= 0 else 0
+            while left > 0 and self._fd >= 0:
+                try:
+                    chunk = os.read(self._fd, min(left, READ_BYTES))
+                except OSError:
+                    break
+                if not chunk:
+                    break
+                left -= len(chunk)
+                self._deliver(chunk)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self.pause()
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    def _readable(self) -> None:
+        try:
+            chunk = os.read(self._fd, READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._deliver(chunk)
+        else:
+            self.close()
+            self._ended()
+
+    def _waiting_bytes(self) -> int:
+        count = array.array("i", [0])
+        fcntl.ioctl(self._fd, termios.FIONREAD, count)
+        return count[0]
+
+
+class PipeWriter:
+    """Takes bytes for a pipe at once and passes them on as fast as the other side reads. Owns the descriptor."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, limit: int) -> None:
+        self._loop = loop
+        self._fd = fd
+        self._limit = limit
+        self._queue: deque[bytes | memoryview] = deque()
+        self._closing = False
+        self.queued = 0
+        os.set_blocking(fd, False)
+
+    def write(self, data: bytes) -> None:
+        """See `AgentProcess.write`."""
+        if self._fd < 0 or self._closing:
+            raise ProcessError("the agent's standard input is closed")
+        if self.queued + len(data) > self._limit:
+            raise LimitError(
+                QUEUED_INPUT_LIMIT_NAME,
+                self._limit,
+                f"the agent does not read its input: {self.queued} bytes wait for it, and {len(data)} more would "
+                f"exceed the limit {QUEUED_INPUT_LIMIT_NAME} of {self._limit}",
+            )
+        if not data:
+            return
+        if self._queue:
+            self._queue.append(data)
+            self.queued += len(data)
+            return
+        try:
+            taken = os.write(self._fd, data)
+        except (BlockingIOError, InterruptedError):
+            taken = 0
+        except OSError as error:
+            self.abandon()
+            raise ProcessError("the agent has closed its standard input") from error
+        if taken < len(data):
+            self._queue.append(memoryview(data)[taken:] if taken else data)
+            self.queued = len(data) - taken
+            self._loop.add_writer(self._fd, self._writable)
+
+    def close(self) -> None:
+        """End the pipe when everything queued is through."""
+        self._closing = True
+        if not self._queue:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """End the pipe now; what is queued is lost."""
+        if self._fd < 0:
+            return
+        if self._queue:
+            self._loop.remove_writer(self._fd)
+            self._queue.clear()
+            self.queued = 0
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+
+    def _writable(self) -> None:
+        try:
+            taken = os.writev(self._fd, [self._queue[at] for at in range(min(len(self._queue), _WRITE_BUFFERS))])
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.abandon()
+            return
+        self.queued -= taken
+        while taken:
+            first = self._queue[0]
+            if taken < len(first):
+                self._queue[0] = memoryview(first)[taken:]
+                return
+            taken -= len(first)
+            self._queue.popleft()
+        if not self._queue:
+            self._loop.remove_writer(self._fd)
+            if self._closing:
+                self.abandon()

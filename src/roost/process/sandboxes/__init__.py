@@ -1,0 +1,1 @@
+"""Functions from a plan to a plan that holds the program tighter. Pure: they start nothing."""

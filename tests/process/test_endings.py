@@ -1,0 +1,222 @@
+"""Nothing of an agent's tree is left: after a close, after it ended by itself, after it crashed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from roost.errors import ProcessError
+from roost.process import table
+from roost.process.graces import Graces
+from roost.process.local import LocalRunner
+
+TREES = [
+    (),
+    ("setsid",),
+    ("setsid", "detached"),
+    ("setsid", "detached", "orphan"),
+    ("detached", "forget"),
+    ("setsid", "detached", "forget"),
+]
+
+
+def reads_environment(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+@pytest.mark.parametrize("words", TREES, ids=" ".join)
+async def test_a_close_leaves_nobody(runner, recorder, tools, words):
+    process = runner.spawn(tools.program("tree.py", *words), recorder)
+    pids = await recorder.line()
+    if "forget" in words:
+        await tools.until(lambda: reads_environment(pids["grandchild"]) == b"")
+    assert all(tools.alive(pid) for pid in pids.values())
+    await process.close(0.3)
+    assert not [name for name, pid in pids.items() if tools.alive(pid)]
+    assert recorder.exits == [0]  # it went by itself when its stdin ended
+
+
+@pytest.mark.parametrize("words", TREES[:4], ids=" ".join)
+async def test_a_crash_leaves_nobody(runner, recorder, tools, words):
+    runner.spawn(tools.program("tree.py", *words), recorder)
+    pids = await recorder.line()
+    os.kill(pids["agent"], signal.SIGKILL)
+    assert await recorder.exited() == -signal.SIGKILL
+    await tools.dead(*pids.values())
+    await tools.until(lambda: runner.processes == [])
+
+
+async def test_an_agent_that_ends_by_itself_leaves_nobody(runner, recorder, tools):
+    runner.spawn(tools.program("tree.py", "setsid", "detached", "quit"), recorder)
+    pids = await recorder.line()
+    assert await recorder.exited() == 7
+    await tools.dead(*pids.values())
+
+
+async def test_an_agent_that_ignores_everything_is_killed_when_the_grace_is_over(runner, recorder, tools):
+    process = runner.spawn(tools.program("tree.py", "setsid", "stubborn"), recorder)
+    pids = await recorder.line()
+    began = asyncio.get_running_loop().time()
+    await process.close(0.4)
+    took = asyncio.get_running_loop().time() - began
+    assert 0.4 <= took < 3.0
+    assert recorder.exits == [-signal.SIGKILL]
+    assert not [name for name, pid in pids.items() if tools.alive(pid)]
+
+
+async def test_an_agent_that_does_not_leave_is_asked_by_sigterm_before_it_is_killed(runner, recorder, tools):
+    code = (
+        "import signal, sys, os\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'asked\\n'), os._exit(5)))\n"
+        "os.write(1, b'ready\\n')\n"
+        "while True: signal.pause()"
+    )
+    process = runner.spawn(tools.python(code), recorder)
+    await recorder.until(lambda: recorder.stdout == b"ready\n")
+    await process.close(10.0)
+    assert recorder.stdout == b"ready\nasked\n"
+    assert recorder.exits == [5]
+
+
+async def test_nobody_gets_sigterm_twice(runner, recorder, tools):
+    code = (
+        "import signal, sys, os\n"
+        "signal.signal(signal.SIGTERM, lambda *_: os.write(1, f'{os.getpid()}\\n'.encode()))\n"
+        "os.fork() or os.fork()\n"
+        "os.write(1, b'ready\\n')\n"
+        "while True: signal.pause()"
+    )
+    process = runner.spawn(tools.python(code), recorder)
+    await recorder.until(lambda: recorder.stdout.count(b"ready\n") == 3)
+    await process.close(0.5)
+    told = [line for line in bytes(recorder.stdout).split() if line != b"ready"]
+    assert len(told) == len(set(told)) == 3
+
+
+async def test_a_stopped_tree_is_closed_like_any_other(runner, recorder, tools):
+    process = runner.spawn(tools.python("import sys; print(1, flush=True); sys.stdin.read()"), recorder)
+    await recorder.line()
+    os.kill(process.pid, signal.SIGSTOP)
+    await process.close(5.0)
+    assert recorder.exits == [-signal.SIGTERM] or recorder.exits == [0]
+
+
+async def test_a_close_returns_at_once_for_an_agent_that_is_gone(runner, recorder, tools):
+    process = runner.spawn(tools.python("pass"), recorder)
+    await recorder.exited()
+    await tools.until(lambda: process.is_gone)
+    began = asyncio.get_running_loop().time()
+    await process.close(5.0)
+    assert asyncio.get_running_loop().time() - began < 0.05
+
+
+async def test_no_grace_means_kill(runner, recorder, tools):
+    process = runner.spawn(tools.program("tree.py", "stubborn"), recorder)
+    await recorder.line()
+    await process.close(0.0)
+    assert recorder.exits == [-signal.SIGKILL]
+
+
+async def test_a_second_close_with_less_grace_hurries_the_first(runner, recorder, tools):
+    process = runner.spawn(tools.program("tree.py", "stubborn"), recorder)
+    await recorder.line()
+    patient = asyncio.create_task(process.close(60.0))
+    await asyncio.sleep(0)
+    await process.close(0.1)
+    await patient
+    assert recorder.exits == [-signal.SIGKILL]
+
+
+async def test_a_close_that_is_cancelled_goes_on(runner, recorder, tools):
+    process = runner.spawn(tools.program("tree.py", "setsid", "stubborn"), recorder)
+    pids = await recorder.line()
+    closing = asyncio.create_task(process.close(0.2))
+    await asyncio.sleep(0)
+    closing.cancel()
+    await tools.dead(*pids.values())
+
+
+async def test_a_signal_reaches_those_who_left_the_group_too(runner, recorder, tools):
+    process = runner.spawn(tools.program("tree.py", "setsid", "detached"), recorder)
+    pids = await recorder.line()
+    process.signal_tree(signal.SIGKILL)
+    await tools.dead(*pids.values())
+    assert await recorder.exited() == -signal.SIGKILL
+
+
+async def test_a_signal_to_an_agent_that_is_gone_does_nothing(runner, recorder, tools):
+    process = runner.spawn(tools.python("pass"), recorder)
+    await recorder.exited()
+    await process.close()
+    process.signal_tree(signal.SIGKILL)
+
+
+async def test_a_shutdown_closes_all_of_them_together(tools):
+    runner = LocalRunner(python=None, graces=Graces(close_grace=0.4))
+    heard = [tools.Recorder() for _ in range(4)]
+    for one in heard:
+        runner.spawn(tools.program("tree.py", "setsid", "stubborn"), one)
+    pids = [pid for one in heard for pid in (await one.line()).values()]
+    began = asyncio.get_running_loop().time()
+    await runner.shutdown()
+    assert asyncio.get_running_loop().time() - began < 1.6
+    assert not [pid for pid in pids if tools.alive(pid)]
+
+
+async def test_a_neighbour_does_not_notice(runner, recorder, tools):
+    neighbour = tools.Recorder()
+    runner.spawn(tools.program("tree.py", "setsid", "detached"), neighbour)
+    theirs = await neighbour.line()
+    process = runner.spawn(tools.program("tree.py", "setsid", "detached"), recorder)
+    await recorder.line()
+    await process.close(0.2)
+    assert all(tools.alive(pid) for pid in theirs.values())
+
+
+async def test_what_even_sigkill_does_not_end_is_named(recorder, tools, monkeypatch):
+    runner = LocalRunner(python=None, graces=Graces(kill_grace=0.1))
+    process = runner.spawn(tools.program("tree.py", "setsid", "detached"), recorder)
+    pids = await recorder.line()
+    with monkeypatch.context() as immortal:
+        immortal.setattr(table, "signal_process", lambda *_: False)
+        with pytest.raises(ProcessError, match=str(pids["grandchild"])):
+            await process.close(0.0)
+    assert runner.processes == [process]
+    await process.close(0.0)  # the next attempt is not spoiled by the last
+    assert runner.processes == []
+    assert not tools.alive(pids["grandchild"])
+
+
+async def test_a_count_that_fails_is_not_taken_for_nobody(runner, recorder, tools, monkeypatch):
+    monkeypatch.setattr("roost.process.child.COUNT_INTERVAL", 0.01)
+    process = runner.spawn(tools.program("tree.py", "setsid", "detached"), recorder)
+    pids = await recorder.line()
+    failures = iter([OSError(24, "Too many open files")] * 3)
+    real = table.process_table
+
+    def sometimes(since: int = 0) -> table.Table:
+        for failure in failures:
+            raise failure
+        return real(since)
+
+    monkeypatch.setattr(table, "process_table", sometimes)
+    await process.close(0.3)
+    assert not [name for name, pid in pids.items() if tools.alive(pid)]
+
+
+def test_a_loop_that_is_torn_down_leaves_nobody(tools):
+    async def forgetful() -> dict[str, int]:
+        runner, recorder = LocalRunner(python=None), tools.Recorder()
+        process = runner.spawn(tools.program("tree.py", "setsid", "stubborn"), recorder)
+        pids = await recorder.line()
+        tearing.append(asyncio.create_task(process.close(60.0)))
+        await tools.until(lambda: process.queued_bytes == 0 and bool(process._members.alive))
+        return pids
+
+    tearing: list[asyncio.Task[None]] = []
+    pids = asyncio.run(forgetful())
+    asyncio.run(tools.dead(*pids.values()))
