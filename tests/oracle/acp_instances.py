@@ -7,13 +7,57 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from acp_reference import DEFS, RANGES
 from hypothesis import strategies as st
+from tests.oracle.acp_reference import DEFS, RANGES
 
 GENERATED = [name for name, schema in DEFS.items() if not schema.get("x-docs-ignore")]
 
 # One value of each JSON type, and a few that only look like another.
+DEPTH = 3
 JSON_KINDS: list[Any] = [None, True, 5, 5.5, "x", [], {}, [1], {"type": 5}, -1, 1.0, "true", [None], [{}], {"a": []}]
+
+
+MARK = "the odd token goes here"
+TOKENS = [
+    b"1.0",
+    b"-0",
+    b"-0.0",
+    b"1e2",
+    b"1E400",
+    b"-1e400",
+    b"9" * 5000,
+    b"9" * 400,
+    b"9007199254740993",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"18446744073709551615",
+    b"18446744073709551616",
+    b"-9223372036854775809",
+    b"65536",
+    b"4294967296",
+    b"01",
+    b"1.",
+    b"NaN",
+    b"Infinity",
+    b"nul",
+    b"'x'",
+    rb'"\ud800"',
+    rb'"\ud83d\ude00"',
+    rb'"\udc00\ud800"',
+    rb'"\u0000"',
+    rb'"\x"',
+    b'"\xff"',
+    b'"\xc3\xa9"',
+    b'"\xed\xa0\x80"',
+    b'"a\nb"',
+    b'{"a":1,"a":2}',
+    rb'{"\ud800":1}',
+    b'{"\xff":1}',
+    b"[1,]",
+    b"[1e400]",
+    b" [ ] ",
+    b"\xef\xbb\xbf1",
+]
 
 
 def example(schema: dict[str, Any], full: bool = True) -> Any:
@@ -59,15 +103,17 @@ def variants(name: str) -> Iterator[Any]:
             yield example(base, full)
 
 
-def walk(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def walk(value: Any, depth: int = 99, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value inside, containers first."""
     yield path
+    if depth == len(path):
+        return
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from walk(inner, (*path, key))
+            yield from walk(inner, depth, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from walk(inner, (*path, index))
+            yield from walk(inner, depth, (*path, index))
 
 
 def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
@@ -89,7 +135,10 @@ def removed(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def single_faults(name: str) -> Iterator[bytes]:
-    """Every instance of a definition with one thing wrong with it, or nothing."""
+    """Instances of a definition with nothing wrong, or one thing, at most DEPTH steps inside.
+
+    What lies deeper is the business of the definitions there.
+    """
     seen = set()
     for instance in variants(name):
         for mutant in (instance, *_faulty(instance)):
@@ -99,8 +148,20 @@ def single_faults(name: str) -> Iterator[bytes]:
                 yield text
 
 
+def odd_tokens(name: str) -> Iterator[bytes]:
+    """Instances in which one value is a token that JSON libraries disagree about."""
+    seen = set()
+    for instance in variants(name):
+        for path in walk(instance, 2):
+            if path:
+                text = json.dumps(replaced(instance, path, MARK)).encode()
+                if text not in seen:
+                    seen.add(text)
+                    yield from (text.replace(f'"{MARK}"'.encode(), token) for token in TOKENS)
+
+
 def _faulty(instance: Any) -> Iterator[Any]:
-    for path in walk(instance):
+    for path in walk(instance, DEPTH):
         if path:
             yield removed(instance, path)
         for junk in JSON_KINDS:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import msgspec
-from acp_reference import DEFS, UNSET, Other
+from tests.oracle.acp_reference import DEFS, UNSET, Other
 
 from roost.acp import v2
 from roost.wire.model import Unknown
@@ -60,6 +60,6 @@ def _required(cls: Any) -> list[str]:
 
 
 def _integer(token: str) -> Any:
-    from acp_reference import HUGE
+    from tests.oracle.acp_reference import HUGE
 
     return int(token) if len(token) <= 4000 else HUGE

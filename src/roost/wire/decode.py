@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder, Encoder
 
-from roost.errors import CodecError
+from roost.errors import CodecError, format_path
 from roost.wire import model
 
 T = TypeVar("T")
@@ -74,7 +74,8 @@ def _walk(type: Any, data: JsonBytes, on_loss: OnLoss | None) -> Any:
         raise CodecError(f"more than {lenient.MAX_LOSSES} malformed fields and items") from None
     if on_loss is not None:
         for path, outcome, reason in losses.entries:
-            on_loss(path, f"{outcome}: {reason}")
+            inner = f" (at {format_path(reason.path[len(path) :])})" if len(reason.path) > len(path) else ""
+            on_loss(path, f"{outcome}: {reason.message}{inner}")
     return value
 
 
@@ -112,6 +113,21 @@ def encode(value: Any) -> bytes:
             raise fault
     if b"\n" in data or b"\r" in data:  # only kept payloads can have them, between their tokens
         data = msgspec.json.format(data, indent=-1)
+    return data
+
+
+def encode_checked(value: Struct) -> bytes:
+    """`encode`, and the proof that a strict reader takes the result for a value of the same type.
+
+    CodecError, with the path, also where a field holds what its annotation does not allow, such as an arm of a union
+    without its tag. Costs one strict decode.
+    """
+    data = encode(value)
+    losses: list[tuple[tuple[str | int, ...], str]] = []
+    decode(type(value), data, on_loss=lambda path, what: losses.append((path, what)))
+    if losses:
+        path, what = losses[0]
+        raise CodecError(f"not strict, {what}", path)
     return data
 
 

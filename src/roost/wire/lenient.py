@@ -68,11 +68,12 @@ class TooManyLosses(Exception):
 class Node:
     """One type of the plan: `read` decodes a raw value or raises CodecError with the path."""
 
-    __slots__ = ("expects", "strict")
+    __slots__ = ("expects", "fault", "strict")
 
     def __init__(self, strict: Callable[[Any], Any] | None, expects: str) -> None:
         self.strict = strict
         self.expects = expects
+        self.fault = f"expected {expects}"
 
     def read(self, raw: Any, path: Path, losses: Losses) -> Any:
         if self.strict is not None:
@@ -84,7 +85,7 @@ class Node:
 
     def walk(self, raw: Any, path: Path, losses: Losses) -> Any:
         """`read`, once the strict decoder is known to fail."""
-        raise CodecError(f"expected {self.expects}", path)
+        raise CodecError(self.fault, path)
 
 
 class WideInteger(Node):
@@ -103,7 +104,7 @@ class WideInteger(Node):
             value = -1
         if 0 <= value <= self.top:
             return value
-        raise CodecError(f"expected {self.expects}", path)
+        raise CodecError(self.fault, path)
 
 
 class Nullable(Node):
@@ -292,7 +293,7 @@ class FirstOfNode(Node):
                 return node.read(raw, path, losses)
             except CodecError:
                 del losses.entries[mark:]
-        raise CodecError(f"expected {self.expects}", path)
+        raise CodecError(self.fault, path)
 
 
 _struct_nodes: dict[type[Struct], StructNode] = {}
@@ -323,7 +324,9 @@ def node_of(annotation: Any) -> Node:
     if origin in (typing.Union, types.UnionType):
         inner = [argument for argument in arguments if argument is not type(None)]
         if len(inner) == 1:
-            return Nullable(strict, node_of(inner[0]))
+            node = node_of(inner[0])
+            # A scalar needs no second look at what is inside.
+            return Node(strict, f"{node.expects} or null") if type(node) is Node else Nullable(strict, node)
         return Node(strict, " or ".join(node_of(argument).expects for argument in arguments))
     if origin is list:
         return ArrayNode(strict, node_of(arguments[0]), SKIP_INVALID in notes)

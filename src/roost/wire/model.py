@@ -90,7 +90,7 @@ def _wire_name(attribute: str) -> str:
     return head + "".join(word[0].upper() + word[1:] for word in rest)
 
 
-class Model(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_wire_name):
+class Model(Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, rename=_wire_name):
     """Base of every generated type: immutable, keyword-only, snake_case here and camelCase on the wire.
 
     What equals its default is not written (W1); UNSET never is.
