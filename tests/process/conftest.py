@@ -31,6 +31,7 @@ class Recorder:
         self.largest_chunk = 0
         self.exits: list[int | None] = []
         self.after_exit = 0
+        self.drained = 0
         self.log: list[str] = []
         self._changed = asyncio.Event()
 
@@ -45,6 +46,10 @@ class Recorder:
         self.largest_chunk = max(self.largest_chunk, len(chunk))
         self.stderr_bytes += len(chunk)
         self.stderr_tail = (self.stderr_tail + chunk)[-4000:]
+        self._changed.set()
+
+    def agent_took_input(self) -> None:
+        self.drained += 1
         self._changed.set()
 
     def agent_exited(self, exit_code: int | None) -> None:

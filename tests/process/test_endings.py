@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,57 @@ async def test_a_count_that_fails_is_not_taken_for_nobody(runner, recorder, tool
     monkeypatch.setattr(table, "process_table", sometimes)
     await process.close(0.3)
     assert not [name for name, pid in pids.items() if tools.alive(pid)]
+
+
+async def test_a_count_that_never_comes_does_not_hold_up_a_close_for_ever(recorder, tools, monkeypatch):
+    monkeypatch.setattr("roost.process.child.COUNT_TIMEOUT", 0.02)
+    monkeypatch.setattr("roost.process.child.COUNT_INTERVAL", 0.01)
+    runner = LocalRunner(python=None, graces=Graces(kill_grace=0.1))
+    process = runner.spawn(tools.program("tree.py", "stubborn"), recorder)
+    pids = await recorder.line()
+    hung = threading.Event()
+    with monkeypatch.context() as broken:
+        broken.setattr(table, "process_table", lambda _since: hung.wait(tools.patience) and {})
+        with pytest.raises(ProcessError, match="it cannot be told which"):
+            await process.close(0.1)
+        # Its group was killed all the same.
+        await tools.dead(*pids.values())
+        assert recorder.exits == [-signal.SIGKILL]
+        assert runner.processes == [process]
+        hung.set()
+    await process.close(0.0)
+    assert runner.processes == []
+
+
+# A child that nothing connects with the agent but that it was born there: no mark, no group, no session, no pipe.
+ESTRANGED = """
+import os, signal, sys
+ready, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.execve("/bin/sleep", ["sleep", "120"], {})
+os.close(tell)
+os.read(ready, 1)
+print(child, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("step_by_step", [False, True], ids=["by a close", "step by step"])
+async def test_a_child_without_any_trace_is_found_while_its_parent_lives(runner, recorder, tools, step_by_step):
+    process = runner.spawn(tools.python(ESTRANGED), recorder)
+    child = await recorder.line()
+    if step_by_step:
+        process.close_input()
+    else:
+        await process.close(0.3)
+    assert await recorder.exited() == 0
+    await tools.dead(child)
 
 
 def test_a_loop_that_is_torn_down_leaves_nobody(tools):

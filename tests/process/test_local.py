@@ -130,6 +130,19 @@ async def test_input_that_is_not_read_is_queued_up_to_the_limit_and_then_refused
     await runner.shutdown()
 
 
+async def test_it_is_told_when_queued_input_is_through(runner, recorder, tools):
+    process = runner.spawn(
+        tools.python("import sys; sys.stdin.buffer.read(1_000_001)\nwhile True: sys.stdin.read(1)"), recorder
+    )
+    process.write(b"x")
+    assert recorder.drained == 0
+    process.write(b"x" * 1_000_000)
+    assert process.queued_bytes > 0
+    await recorder.until(lambda: recorder.drained > 0)
+    assert process.queued_bytes == 0
+    assert recorder.drained == 1
+
+
 async def test_queued_input_arrives_whole_and_in_order_before_the_end(runner, recorder, tools):
     code = "import sys, hashlib; sys.stdin.buffer.read(1); print(1, flush=True); b = sys.stdin.buffer.read(); " + (
         "sys.stdout.write(hashlib.sha256(b).hexdigest())"
@@ -339,10 +352,25 @@ async def test_running_out_of_descriptors_is_an_error_of_the_start_alone(runner,
     assert await recorder.exited() == 0
 
 
+@pytest.mark.parametrize("call", ["roost.process.table.start_of", "roost.process.child.ExitWatch"])
+async def test_an_agent_that_cannot_be_watched_is_ended_again(runner, recorder, tools, monkeypatch, call):
+    def fail(*_args):
+        raise OSError(12, "Cannot allocate memory")
+
+    before = os.listdir("/proc/self/fd")
+    with monkeypatch.context() as broken:
+        broken.setattr(call, fail)
+        with pytest.raises(ProcessError, match=r"cannot be watched, so it was ended: .*Cannot allocate memory"):
+            runner.spawn(tools.plan("cat"), recorder)
+    with pytest.raises(ChildProcessError):
+        collect(-1)
+    assert os.listdir("/proc/self/fd") == before
+    assert runner.processes == []
+
+
 async def test_a_hundred_agents_leave_no_descriptor_and_no_zombie(tools):
     runner = LocalRunner(graces=Graces(close_grace=5.0))
     heard = [tools.Recorder() for _ in range(100)]
-    asyncio.get_running_loop().run_in_executor(None, int)  # the pool's thread belongs to the loop
     before = set(os.listdir("/proc/self/fd"))
     processes = [runner.spawn(tools.plan("cat"), one) for one in heard]
     await runner.shutdown()
@@ -364,7 +392,7 @@ async def test_nothing_starts_after_a_shutdown(recorder, tools):
 
 async def test_an_exit_status_that_somebody_else_collected_is_unknown_but_told(runner, recorder, tools):
     process = runner.spawn(tools.python("import sys; sys.stdin.read()"), recorder)
-    process.close_input()
+    os.kill(process.pid, signal.SIGTERM)
     collect(process.pid)
     assert await recorder.exited() is None
     await process.close()

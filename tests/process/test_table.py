@@ -36,6 +36,12 @@ def members(found: dict[str, list[Process]]) -> dict[str, list[int]]:
         pytest.param([(1, 0, 1, ""), (50, 1, 50, "other:a")], {}, {}, id="another daemon's mark"),
         pytest.param([(50, 1, 50, "other:x,token:a")], {}, {"a": [50]}, id="a daemon under a daemon"),
         pytest.param([(50, 1, 50, "token:a"), (51, 1, 51, "token:b")], {}, {"a": [50], "b": [51]}, id="two agents"),
+        pytest.param(
+            [(50, 1, 50, "token:a"), (51, 50, 51, "token:b"), (52, 51, 52, "")],
+            {},
+            {"a": [50, 51, 52], "b": [51, 52]},
+            id="a mark does not lead out of the tree it was born in",
+        ),
         pytest.param([(50, 1, 50, "")], {"a": (50, 150)}, {"a": [50]}, id="the root by pid and start"),
         pytest.param([(50, 1, 50, "")], {"a": (50, 149)}, {}, id="a recycled root"),
         pytest.param(

@@ -51,6 +51,9 @@ class _Ear:
     def agent_wrote_stderr(self, chunk: bytes) -> None:
         self._driver.feed(events.AgentWroteStderr(self._process, chunk))
 
+    def agent_took_input(self) -> None:
+        self._driver.feed(events.AgentInputQueued(self._process, 0))
+
     def agent_exited(self, exit_code: int | None) -> None:
         self._driver.feed(events.AgentExited(self._process, exit_code))
 

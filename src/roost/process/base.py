@@ -40,6 +40,9 @@ class ProcessListener(Protocol):
     def agent_wrote_stderr(self, chunk: bytes) -> None:
         """Some bytes of its stderr, split anywhere; never empty. Comes also while stdout is paused."""
 
+    def agent_took_input(self) -> None:
+        """Input had to be queued, and all of it is through now: `queued_bytes` is 0 again."""
+
     def agent_exited(self, exit_code: int | None) -> None:
         """Exactly once, after everything the agent itself wrote.
 

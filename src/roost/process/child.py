@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from roost.errors import ProcessError
 from roost.process import table
@@ -23,6 +24,9 @@ _log = logging.getLogger(__name__)
 
 # Between two rounds of SIGKILL, or two tries to count after one that failed. Seconds.
 COUNT_INTERVAL = 0.2
+
+# The system answers in milliseconds, except about a process that hangs in the kernel: then it may never. Seconds.
+COUNT_TIMEOUT = 2.0
 
 
 class LocalProcess:
@@ -57,14 +61,16 @@ class LocalProcess:
         self._paused = False
         self._ended = asyncio.Event()
         self._members = Members(loop)
-        self._survivors: list[int] = []
+        # What SIGKILL did not end, once that was given up. The list may be empty: nobody could be counted.
+        self._survivors: list[int] | None = None
+        self._abandoned = False
         self._kill_at: float | None = None
         self._group_signals: set[int] = set()
         self._ending: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._timer: asyncio.TimerHandle | None = None
         stdin, stdout, stderr = pipes
-        self._stdin = PipeWriter(loop, stdin, queued_input_limit)
+        self._stdin = PipeWriter(loop, stdin, queued_input_limit, listener.agent_took_input)
         self._stdout = PipeReader(loop, stdout, listener.agent_wrote, self._stdout_ended)
         self._stderr = PipeReader(loop, stderr, listener.agent_wrote_stderr, self._stderr_ended)
         self._watch = ExitWatch(loop, child, self._exit_noticed)
@@ -83,22 +89,21 @@ class LocalProcess:
     @property
     def is_gone(self) -> bool:
         """Nothing of its tree is left."""
-        return self._ended.is_set() and not self._survivors
+        return self._ended.is_set() and self._survivors is None
 
     def write(self, data: bytes) -> None:
         self._stdin.write(data)
 
     def close_input(self) -> None:
-        self._stdin.close()
+        self._stdin.refuse()
+        if not self._exited.is_set():
+            self._in_background(self._end_input())
 
     def signal_tree(self, sig: int) -> None:
-        if self._ended.is_set():
-            return
-        # The group hears it now; who has left the group has to be looked for.
-        self._signal_group(sig)
-        task = self._loop.create_task(self._signal_strays(sig))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if not self._ended.is_set():
+            # The group hears it now; who has left the group has to be looked for.
+            self._signal_group(sig)
+            self._in_background(self._signal_strays(sig))
 
     def pause(self) -> None:
         self._paused = True
@@ -111,9 +116,16 @@ class LocalProcess:
     async def close(self, grace: float | None = None) -> None:
         self._begin_ending(self._graces.close_grace if grace is None else grace)
         await self._ended.wait()
-        if self._survivors:
-            pids = ", ".join(map(str, self._survivors))
-            raise ProcessError(f"the agent {self._pid} was closed, but SIGKILL did not end: {pids}", self._exit_code)
+        if self._survivors is not None:
+            pids = ", ".join(map(str, self._survivors)) or "it cannot be told which"
+            raise ProcessError(
+                f"the agent {self._pid} was closed, and some of its processes may survive: {pids}", self._exit_code
+            )
+
+    def _in_background(self, work: Coroutine[Any, Any, object]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     # Its end, step by step.
 
@@ -175,8 +187,8 @@ class LocalProcess:
 
     def _begin_ending(self, grace: float) -> None:
         """SIGKILL in `grace` seconds at the latest; an earlier call may have said sooner."""
-        if self._survivors:  # an earlier attempt was given up
-            self._survivors, self._ending, self._kill_at = [], None, None
+        if self._survivors is not None and not self._abandoned:  # an earlier attempt was given up
+            self._survivors, self._ending, self._kill_at = None, None, None
             self._group_signals.clear()
             self._ended.clear()
         kill_at = self._loop.time() + max(grace, 0.0)
@@ -199,7 +211,7 @@ class LocalProcess:
             if self._exited.is_set():
                 # Whatever its tree had to say is in the pipes by now.
                 self._report()
-            if not self._survivors:
+            if self._survivors is None:
                 self._watch.reap()
                 self._when_gone(self)
         finally:
@@ -207,7 +219,8 @@ class LocalProcess:
             self._ended.set()
 
     def _abandon(self) -> None:
-        """Kill what is known and let go of everything, without waiting and without a word to the listener."""
+        """Kill what is known and let go of everything, without waiting."""
+        self._abandoned, self._survivors = True, self._members.alive
         self._signal_group(signal.SIGKILL)
         self._members.signal(signal.SIGKILL)
         self._stdin.abandon()
@@ -215,15 +228,20 @@ class LocalProcess:
         self._stderr.close()
         self._watch.close()
         self._watch.reap()
+        self._exited.set()
+        self._report()
 
     async def _let_go(self) -> None:
         """Close its stdin and give it a moment to leave by itself."""
-        # Counted first: who has thrown the mark away is known by its parents, and only as long as they live.
-        await self._count()
-        self.close_input()
+        await self._end_input()
         await self._members.wait(
             self._exited, min(self._graces.leave_grace, (self._deadline() - self._loop.time()) / 2)
         )
+
+    async def _end_input(self) -> None:
+        # Counted first: who has thrown the mark away is known by its parents, and only as long as they live.
+        await self._count()
+        self._stdin.close()
 
     async def _kill_all(self) -> None:
         """SIGTERM, and SIGKILL from the deadline on, to everybody, until a count finds nobody."""
@@ -238,7 +256,7 @@ class LocalProcess:
                 self._signal_everybody(signal.SIGKILL)
             else:
                 self._survivors = self._members.alive if self._exited.is_set() else [self._pid, *self._members.alive]
-                _log.error("%r: SIGKILL did not end, or we could not see: %s", self, self._survivors)
+                _log.error("%r: SIGKILL did not end %s", self, self._survivors or "what could not be counted")
                 return
             if not counted:
                 await asyncio.sleep(COUNT_INTERVAL)
@@ -263,14 +281,18 @@ class LocalProcess:
     async def _count(self) -> bool:
         """Take in the members of its tree besides itself. False when they could not be counted."""
         try:
-            self._members.add(await self._others())
+            others = await self._others()
         except OSError as error:
-            _log.warning("%r: the members of its tree cannot be counted: %s", self, error)
+            _log.warning("%r: the members of its tree cannot be counted: %r", self, error)
             return False
+        if not self._ended.is_set():
+            self._members.add(others)
         return True
 
     async def _others(self) -> list[table.Process]:
-        families = await self._census.take()
+        """OSError, a TimeoutError too, when they cannot be counted."""
+        async with asyncio.timeout(COUNT_TIMEOUT):
+            families = await self._census.take()
         return [process for process in families.get(self.name, []) if process.pid != self._pid]
 
     async def _signal_strays(self, sig: int) -> None:

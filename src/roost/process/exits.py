@@ -38,7 +38,11 @@ class ExitWatch:
             with suppress(OSError):
                 self._fd = os.pidfd_open(child.pid)
         if self._fd >= 0:
-            loop.add_reader(self._fd, self._ended)
+            try:
+                loop.add_reader(self._fd, self._ended)
+            except OSError:
+                os.close(self._fd)
+                raise
         else:
             threading.Thread(target=self._wait, name=f"roost-wait-{child.pid}", daemon=True).start()
 

@@ -14,8 +14,10 @@ import asyncio
 import itertools
 import os
 import secrets
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from roost.errors import ProcessError
@@ -81,10 +83,22 @@ class LocalRunner:
         name = str(next(self._names))
         mark = mark_for(self.token, name, os.environ.get(MARK_VARIABLE, ""))
         child, pipes = _start(plan, {**plan.env, MARK_VARIABLE: mark})
-        start = table.start_of(child.pid) or 0
-        process = LocalProcess(
-            loop, name, child, pipes, listener, self._census, self._queued_input_limit, self._graces, self._process_gone
-        )
+        try:
+            start = table.start_of(child.pid) or 0
+            process = LocalProcess(
+                loop,
+                name,
+                child,
+                pipes,
+                listener,
+                self._census,
+                self._queued_input_limit,
+                self._graces,
+                self._process_gone,
+            )
+        except (OSError, RuntimeError) as error:  # no descriptors, no memory, no threads
+            _undo(loop, child, pipes)
+            raise ProcessError(f"the agent was started and cannot be watched, so it was ended: {error}") from error
         self._processes[name] = (process, start)
         if self._guard is not None:
             self._guard.register(name, child.pid, start)
@@ -97,6 +111,7 @@ class LocalRunner:
         """
         self._shut = True
         results = await asyncio.gather(*(process.close() for process in self.processes), return_exceptions=True)
+        self._census.close()
         clean = not self._processes
         if self._guard is not None:
             await self._guard.close(dismiss=clean)
@@ -154,3 +169,13 @@ def _start(plan: SpawnPlan, env: dict[str, str]) -> tuple[subprocess.Popen[bytes
     for fd in (stdin, stdout, stderr):
         os.close(fd)
     return child, (our_stdin, our_stdout, our_stderr)
+
+
+def _undo(loop: asyncio.AbstractEventLoop, child: subprocess.Popen[bytes], pipes: tuple[int, int, int]) -> None:
+    """End a program that has been running for a moment, and close what was opened for it."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for fd in pipes:
+        loop.remove_reader(fd)
+        os.close(fd)

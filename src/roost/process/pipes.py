@@ -97,18 +97,22 @@ class PipeReader:
 class PipeWriter:
     """Takes bytes for a pipe at once and passes them on as fast as the other side reads. Owns the descriptor."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, limit: int) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, fd: int, limit: int, drained: Callable[[], None] | None = None
+    ) -> None:
         self._loop = loop
         self._fd = fd
         self._limit = limit
+        self._drained = drained
         self._queue: deque[bytes | memoryview] = deque()
-        self._closing = False
+        self._refusing = False
+        self._ending = False
         self.queued = 0
         os.set_blocking(fd, False)
 
     def write(self, data: bytes) -> None:
         """See `AgentProcess.write`."""
-        if self._fd < 0 or self._closing:
+        if self._fd < 0 or self._refusing:
             raise ProcessError("the agent's standard input is closed")
         if self.queued + len(data) > self._limit:
             raise LimitError(
@@ -135,9 +139,13 @@ class PipeWriter:
             self.queued = len(data) - taken
             self._loop.add_writer(self._fd, self._writable)
 
+    def refuse(self) -> None:
+        """Take no more bytes. The pipe stays open."""
+        self._refusing = True
+
     def close(self) -> None:
         """End the pipe when everything queued is through."""
-        self._closing = True
+        self._refusing = self._ending = True
         if not self._queue:
             self.abandon()
 
@@ -170,5 +178,7 @@ class PipeWriter:
             self._queue.popleft()
         if not self._queue:
             self._loop.remove_writer(self._fd)
-            if self._closing:
+            if self._ending:
                 self.abandon()
+            if self._drained is not None:
+                self._drained()

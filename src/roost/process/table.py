@@ -112,46 +112,44 @@ def is_alive(pid: int, start: int) -> bool:
 def families(table: Table, token: str, roots: Roots) -> dict[str, list[Process]]:
     """The living members of every agent's tree, by the agent's name within `token`.
 
-    Members are those marked, the roots themselves when pid and start time both fit, and all their kin. This process
-    and its ancestors are never members, whatever they are marked with: a daemon may have been started by an agent
-    of an older one.
+    Members are those marked, the roots themselves when pid and start time both fit, and all their kin. A process may be
+    in two trees: the one it was born in, and the one whose mark it carries. This process and its ancestors are in
+    none, whatever they are marked with: a daemon may have been started by an agent of an older one.
     """
     spared = _ancestors(table, os.getpid())
-    owner: dict[int, str] = {}
+    found: dict[str, dict[int, Process]] = {}
     for pid, process in table.items():
         for mark in process.marks:
             whose, _, name = mark.partition(":")
             if whose == token and pid not in spared:
-                owner[pid] = name
+                found.setdefault(name, {})[pid] = process
     for name, (pid, start) in roots.items():
         root = table.get(pid)
         if root is not None and root.start == start and pid not in spared:
-            owner[pid] = name
-    if not owner:
+            found.setdefault(name, {})[pid] = root
+    if not found:
         return {}
     children: dict[int, list[Process]] = {}
     sessions: dict[int, list[Process]] = {}
     for process in table.values():
-        children.setdefault(process.parent, []).append(process)
-        sessions.setdefault(process.session, []).append(process)
-    unvisited = list(owner)
-    while unvisited:
-        pid = unvisited.pop()
-        relatives = children.get(pid, [])
-        session = table[pid].session
-        # A session whose leader lives outside the tree is somebody else's: a job server's, say, that ran a job for
-        # the agent.
-        if session and (session in owner or session not in table):
-            relatives = relatives + sessions.pop(session, [])
-        for relative in relatives:
-            if relative.pid not in owner and relative.pid not in spared:
-                owner[relative.pid] = owner[pid]
-                unvisited.append(relative.pid)
-    grouped: dict[str, list[Process]] = {}
-    for pid, name in owner.items():
-        if not table[pid].zombie:
-            grouped.setdefault(name, []).append(table[pid])
-    return grouped
+        if process.pid not in spared:
+            children.setdefault(process.parent, []).append(process)
+            sessions.setdefault(process.session, []).append(process)
+    for members in found.values():
+        unvisited = list(members.values())
+        unvisited_sessions = dict(sessions)
+        while unvisited:
+            process = unvisited.pop()
+            kin = children.get(process.pid, [])
+            session = process.session
+            # A session whose leader lives outside the tree is somebody else's: a job server's, say.
+            if session and (session in members or session not in table):
+                kin = kin + unvisited_sessions.pop(session, [])
+            for relative in kin:
+                if relative.pid not in members:
+                    members[relative.pid] = relative
+                    unvisited.append(relative)
+    return {name: [process for process in members.values() if not process.zombie] for name, members in found.items()}
 
 
 def open_handle(pid: int, start: int) -> int | None:

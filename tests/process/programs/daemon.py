@@ -28,6 +28,9 @@ class Listener:
     def agent_wrote_stderr(self, chunk):
         sys.stderr.buffer.write(chunk)
 
+    def agent_took_input(self):
+        pass
+
     def agent_exited(self, exit_code):
         if not self.line.done():
             self.line.set_exception(RuntimeError(f"agent exited with {exit_code}"))
