@@ -1,17 +1,20 @@
 """The one exception tree. Code decides by class or `code`, never by message text.
 
-    RoostError
-    ├── CodecError            bytes or JSON that are not what they claim to be; knows the path
-    ├── LimitError            a named bound was reached; knows which, how much, and how to raise it
-    ├── LocalProtocolError    we were asked to break the protocol; nothing was sent
-    ├── RemoteProtocolError   the peer broke it
-    ├── RpcError              a JSON-RPC error object; the only one that crosses a JSON-RPC wire
-    ├── SidecarError          becomes an AcpErrorResponse
-    ├── ConfigError           a setting, a manifest or an argument is wrong
-    ├── TransportError        a connection failed or ended
-    │   └── ConnectionClosed  ... and calls were still open on it
-    ├── ProcessError          a program could not be run, or ended when it should not have
-    └── StoreError            the journal could not be read or written
+RoostError
+├── CodecError            bytes or JSON that are not what they claim to be; knows the path
+├── LimitError            a named bound was reached; knows which, how much, and how to raise it
+├── LocalProtocolError    we were asked to break the protocol; nothing was sent
+│   └── CapabilityError   ... by using what the peer does not offer
+├── RemoteProtocolError   the peer broke it
+│   └── UnsupportedVersion   ... or speaks another version of it
+├── RpcError              a JSON-RPC error object; the only one that crosses a JSON-RPC wire
+├── SidecarError          becomes an AcpErrorResponse
+├── ConfigError           a setting, a manifest or an argument is wrong
+├── TransportError        a connection failed or ended
+│   └── ConnectionClosed  ... and calls were still open on it
+│       └── AgentExited   ... because the agent's process is gone
+├── ProcessError          a program could not be run, or ended when it should not have
+└── StoreError            the journal could not be read or written
 """
 
 from __future__ import annotations
@@ -62,8 +65,32 @@ class LocalProtocolError(RoostError):
     """This side was asked to do what the protocol forbids. Nothing was sent."""
 
 
+class CapabilityError(LocalProtocolError):
+    """This side was asked to use what the other has not advertised. `path` is where it would have."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message, path)
+        self.message = message
+        self.path = path
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class RemoteProtocolError(RoostError):
     """The other side did what the protocol forbids."""
+
+
+class UnsupportedVersion(RemoteProtocolError):
+    """The other side speaks `answered`, a version of the protocol that this side does not (INI-4)."""
+
+    def __init__(self, answered: int, message: str) -> None:
+        super().__init__(answered, message)
+        self.answered = answered
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class RpcError(RoostError):
@@ -101,6 +128,19 @@ class TransportError(RoostError):
 
 class ConnectionClosed(TransportError):
     """The connection ended while something was still expected from it."""
+
+
+class AgentExited(ConnectionClosed):
+    """It ended because the agent's process did. `exit_code` is negative for a signal, `stderr` holds the last lines."""
+
+    def __init__(self, message: str, exit_code: int | None, stderr: str = "") -> None:
+        super().__init__(message, exit_code, stderr)
+        self.message = message
+        self.exit_code = exit_code
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class ProcessError(RoostError):

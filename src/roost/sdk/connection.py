@@ -87,6 +87,7 @@ class Connection:
         self._requests: dict[str, Handler] = {}
         self._notifications: dict[str, Handler] = {}
         self._calls: dict[int, asyncio.Future[Raw]] = {}
+        self._answered: dict[int, Callable[[], None]] = {}  # who is told of an answer before the next message is read
         self._open: dict[int, asyncio.Future[Any] | None] = {}  # the peer's requests, and what works on them
         self._incoming: WeakValueDictionary[int, Incoming] = WeakValueDictionary()
         self._out = Outbox(self._peer, channel, limits.outgoing_bytes, self.abort)
@@ -169,16 +170,19 @@ class Connection:
 
     # ---- to the peer
 
-    async def call(self, request: Request[R]) -> R:
+    async def call(self, request: Request[R], *, answered: Callable[[], None] | None = None) -> R:
         """Asks, and waits for the typed answer. Cancelling the wait takes the request back (CAN-11).
+
+        `answered()` is called when the peer grants it, before the message behind that answer is looked at; whoever
+        waits here resumes a turn of the loop later.
 
         RpcError: the peer refused. RemoteProtocolError: its answer is malformed. ConnectionClosed, LimitError,
         CodecError: it was not asked, or will not answer.
         """
-        result = await self.call_raw(request.METHOD, encode(request))
+        result = await self.call_raw(request.METHOD, encode(request), answered=answered)
         return cast(R, typed_result(request.METHOD, result))
 
-    async def call_raw(self, method: str, params: Any = None) -> Raw:
+    async def call_raw(self, method: str, params: Any = None, *, answered: Callable[[], None] | None = None) -> Raw:
         """Asks by any method. `params`: bytes of JSON, plain data, a generated value, None. The answer stays JSON."""
         if self._ended:
             raise ConnectionClosed(self._cause)
@@ -186,6 +190,8 @@ class Connection:
         call = self._peer.call(method, data)
         future: asyncio.Future[Raw] = self._loop.create_future()
         self._calls[call] = future
+        if answered is not None:
+            self._answered[call] = answered
         self._out.added(0 if data is None else len(data))
         self._settle_reading()
         try:
@@ -197,6 +203,7 @@ class Connection:
             raise
         finally:
             self._calls.pop(call, None)
+            self._answered.pop(call, None)
             self._settle_reading()
 
     def notify(self, notification: Notification) -> None:
@@ -426,6 +433,8 @@ class Connection:
             future = self._calls.get(event.call)
             if future is not None and not future.done():
                 future.set_result(event.result)
+                if (answered := self._answered.pop(event.call, None)) is not None:
+                    answered()
         elif isinstance(event, Failed):
             future = self._calls.get(event.call)
             if future is not None and not future.done():
