@@ -1,0 +1,1 @@
+"""The `roost` command. A caller like any other: everything it does goes through `roost.host`."""

@@ -1,0 +1,74 @@
+"""The agents that can be run, with what is known about each: listed by `roost agents`, named by `roost run`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roost.process.packages import Package, Packages, default_roots
+
+if TYPE_CHECKING:
+    from roost.sidecar.gen.messages import AcpAgentEntry
+
+SHIPPED = "shipped with Roost"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One line of the list. `reason` says why it cannot be run."""
+
+    name: str
+    version: str
+    source: str
+    installed: bool
+    reason: str | None
+
+
+def agents_here(environment: Mapping[str, str]) -> list[Agent]:
+    """A look at this machine, as an embedded daemon would see it."""
+    packages = Packages(default_roots(environment))
+    return _sorted([*map(_agent, packages.list()), *_damaged(packages, ())])
+
+
+def agents_of(entries: Sequence[AcpAgentEntry], environment: Mapping[str, str]) -> list[Agent]:
+    """What a daemon says it has, and what the disk says about that: the daemon may look in other places than we do."""
+    roots = dict.fromkeys([*filter(None, map(_root_of, entries)), *default_roots(environment)])
+    packages = Packages(tuple(roots))
+    known = {package.entrypoint: package for package in packages.list()}
+    names = [entry.id for entry in entries]
+    return _sorted([*(_entry(entry, known) for entry in entries), *_damaged(packages, names)])
+
+
+def _entry(entry: AcpAgentEntry, known: Mapping[str, Package]) -> Agent:
+    package = known.get(entry.adapter_entrypoint)
+    if package is None or package.name != entry.id:
+        reason = None if entry.installed else "the daemon says so"
+        return Agent(entry.id, "", entry.adapter_entrypoint, entry.installed, reason)
+    found = _agent(package)
+    if found.installed == entry.installed:
+        return found
+    reason = None if entry.installed else "the daemon lacks what it needs; look at its PATH"
+    return Agent(found.name, found.version, found.source, entry.installed, reason)
+
+
+def _agent(package: Package) -> Agent:
+    source = SHIPPED if package.root is None else str(package.root)
+    return Agent(package.name, package.version, source, package.installed, package.missing)
+
+
+def _damaged(packages: Packages, but: Iterable[str]) -> list[Agent]:
+    names = set(but)
+    return [Agent(name, "", "", False, fault) for name, fault in packages.damaged().items() if name not in names]
+
+
+def _root_of(entry: AcpAgentEntry) -> Path | None:
+    """The root that an entrypoint `<root>/bin/<name>` is in."""
+    folder, name = os.path.split(os.path.dirname(entry.adapter_entrypoint))
+    return Path(folder) if name == "bin" and os.path.isabs(folder) else None
+
+
+def _sorted(agents: list[Agent]) -> list[Agent]:
+    return sorted(agents, key=lambda agent: agent.name)

@@ -1,0 +1,294 @@
+"""One `roost run`: from finding a sidecar to the exit status, with everything that may come between."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from roost.cli.agent_argument import agent_type_of
+from roost.cli.attach import Sidecar, find_sidecar
+from roost.cli.catalogue import agents_of
+from roost.cli.failure import failure_of
+from roost.cli.interrupts import interrupts
+from roost.cli.keyboard import Keyboard
+from roost.cli.permission import Decision, Policy, allow, deny
+from roost.cli.question import ask, no_answer
+from roost.cli.status import ExitStatus, Failure, say
+from roost.cli.view import View
+from roost.errors import RoostError
+from roost.host.events import AgentExited, HostEvent, Notification, PermissionRequest
+from roost.host.host import Host
+from roost.host.session import Session
+from roost.host.subscription import Subscription
+from roost.host.turn import Turn, TurnOutcome
+from roost.process.packages import is_command_line
+from roost.sidecar.limits import Limits
+
+# What the daemon takes at most to end a turn that was cancelled and does not end; then we leave without it.
+_CANCEL_PATIENCE = Limits().cancel_grace + Limits().reap_timeout
+
+# An answer has to be at the daemon before it gives up waiting for it.
+_ANSWER_MARGIN = 1.0
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done. `policy` ASK comes with a keyboard. `timeout` in seconds, from the start."""
+
+    agent: str
+    prompt: str
+    cwd: str
+    env: Mapping[str, str]
+    policy: Policy
+    socket: str | None = None
+    timeout: float | None = None
+    protocol_version: int = 2
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A permission request, put among the session's events so that it is shown after what came before it."""
+
+    number: int
+    request: PermissionRequest
+    decided: asyncio.Future[Decision]
+    later: Subscription
+
+
+class Errand:
+    """Runs once. Without a `keyboard` nobody is asked."""
+
+    def __init__(self, order: Order, view: View, keyboard: Keyboard | None) -> None:
+        self._order = order
+        self._view = view
+        self._keyboard = keyboard
+        self._loop = asyncio.get_running_loop()
+        self._sidecar: Sidecar | None = None
+        self._session: Session | None = None
+        self._turn: Turn | None = None
+        self._work: asyncio.Task[TurnOutcome] | None = None
+        self._cancelling: asyncio.Task[None] | None = None
+        self._cancelled = asyncio.Event()
+        self._cut = ""  # why the turn was cut short, by us
+        self._unread = False  # nobody reads what is shown
+        self._over = False
+        self._questions = 0
+        self._told_absence = False
+
+    async def run(self) -> ExitStatus:
+        """The exit status of a turn that ended, one way or another. Raises Failure when there was none."""
+        self._work = self._loop.create_task(self._do())
+        timer: asyncio.TimerHandle | None = None
+        if self._order.timeout is not None:
+            timer = self._loop.call_later(self._order.timeout, self._timed_out, self._order.timeout)
+        try:
+            with interrupts(self._interrupted):
+                await asyncio.wait([self._work])
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if self._work.cancelled():
+            if self._unread:
+                return ExitStatus.CUT_SHORT
+            raise self._fail(Failure(ExitStatus.CUT_SHORT, self._cut))
+        try:
+            outcome = self._work.result()
+        except Failure as failure:
+            raise self._fail(failure) from failure
+        return self._end(outcome)
+
+    def _end(self, outcome: TurnOutcome) -> ExitStatus:
+        status = status_of(outcome)
+        self._view.settle()
+        if self._cut and status is not ExitStatus.ENDED:
+            say(self._cut)
+        elif status is not ExitStatus.ENDED:
+            say(f"the turn was cut short: {outcome.stop_reason}")
+        self._view.ended(outcome, status)
+        return status
+
+    def _fail(self, failure: Failure) -> Failure:
+        if self._cut and failure.exit_code == ExitStatus.AGENT_FAILED:
+            failure = Failure(ExitStatus.CUT_SHORT, self._cut, failure.detail)
+        self._view.failed(failure)
+        return failure
+
+    async def _do(self) -> TurnOutcome:
+        order = self._order
+        try:
+            async with find_sidecar(order.socket) as sidecar:
+                self._sidecar = sidecar
+                if order.socket is not None and sidecar.daemon is not None:
+                    say(f"no daemon listens at {order.socket}; the agent runs inside this program")
+                agent = await self._agent(sidecar.host)
+                sidecar.host.on_permission = self._decide  # an agent may ask before its session is there
+                session = await sidecar.host.create_session(
+                    agent, cwd=order.cwd, env=order.env, protocol_version=order.protocol_version
+                )
+                self._session = session
+                self._view.began(session, order.agent, order.cwd)
+                outcome = await self._follow(session.prompt(order.prompt))
+                await self._close(session)
+                return outcome
+        except RoostError as error:
+            raise failure_of(order.agent, error, "" if self._turn is None else self._turn.stderr) from error
+
+    async def _agent(self, host: Host) -> str:
+        argument = self._order.agent
+        listed = () if is_command_line(argument) else agents_of(await host.list_agents(), os.environ)
+        return agent_type_of(argument, listed)
+
+    async def _follow(self, turn: Turn) -> TurnOutcome:
+        self._turn = turn
+        async for event in turn:
+            if isinstance(event, _Asked):
+                await self._answer(event)
+            else:
+                self._view.show(event)
+        self._turn, self._over = None, True
+        return turn.outcome or TurnOutcome(None)
+
+    async def _close(self, session: Session) -> None:
+        try:
+            await session.close()
+        except RoostError as error:  # the turn has ended all the same
+            say(f"the session could not be closed: {error}")
+
+    # ---- being stopped
+
+    def _interrupted(self, number: int, count: int) -> None:
+        if number != signal.SIGINT:
+            self._leave(f"stopped by {signal.Signals(number).name}")
+        elif count == 1 and self._turn is not None:
+            self._cancel("the turn was cancelled", "cancelling the turn; press Ctrl-C again to leave at once")
+        else:
+            self._leave("left before the turn had ended" if self._session is not None else "interrupted")
+
+    def _timed_out(self, timeout: float) -> None:
+        why = f"the time was up (--timeout {timeout:g})"
+        if self._turn is not None:
+            self._cancel(why, f"{why}; cancelling the turn")
+        else:
+            self._leave(why)
+
+    def output_closed(self) -> None:
+        """Nobody reads what we show: there is nothing to go on for."""
+        self._unread = True
+        self._leave("")
+
+    def _cancel(self, why: str, notice: str) -> None:
+        if self._cancelling is None:
+            self._cut = self._cut or why
+            self._view.settle()
+            say(notice)
+            self._cancelling = self._loop.create_task(self._cancel_turn())
+
+    async def _cancel_turn(self) -> None:
+        if self._session is None:
+            return
+        request = self._loop.create_task(self._session.cancel())
+        await asyncio.sleep(0)  # the request is under way: only now may an open question be taken back
+        self._cancelled.set()
+        ended = [request] if self._work is None else [request, self._work]
+        await asyncio.wait(ended, timeout=_CANCEL_PATIENCE, return_when=asyncio.ALL_COMPLETED)
+        if self._work is not None and not self._work.done():
+            self._leave(self._cut)
+        if request.done() and not request.cancelled():
+            request.exception()  # why it could not be cancelled does not matter any more
+
+    def _leave(self, why: str) -> None:
+        self._cut = self._cut or why
+        if self._sidecar is not None:
+            self._sidecar.kill()
+        if self._work is not None:
+            self._work.cancel()
+
+    # ---- permissions
+
+    async def _decide(self, request: PermissionRequest) -> str:
+        """A question from the daemon; its answer, once everything that came before it has been shown."""
+        self._questions += 1
+        number = self._questions
+        if self._over:
+            return deny(request, "nobody").reply
+        if self._session is None or self._turn is None:
+            return (await self._decision(number, request, None)).reply
+        asked = _Asked(number, request, self._loop.create_future(), self._session.events())
+        try:
+            self._session.put(cast("HostEvent", asked))
+            return (await asked.decided).reply
+        finally:
+            self._session.unsubscribe(asked.later)
+
+    async def _answer(self, asked: _Asked) -> None:
+        if asked.decided.done():
+            return
+        decision = await self._decision(asked.number, asked.request, asked.later)
+        if not asked.decided.done():
+            asked.decided.set_result(decision)
+
+    async def _decision(self, number: int, request: PermissionRequest, later: Subscription | None) -> Decision:
+        self._view.asked(number, request)
+        match self._order.policy:
+            case Policy.ALLOW:
+                decision = allow(request, "policy")
+            case Policy.ASK if self._keyboard is not None:
+                self._view.settle()
+                decision = await self._ask(request, self._keyboard, later)
+            case policy:
+                if policy is Policy.ABSENT and not self._told_absence:
+                    self._told_absence = True
+                    self._view.settle()
+                    say(
+                        "the agent asks for permission and there is no terminal to ask you at, so it is denied; "
+                        "--allow allows, --deny says that this is meant"
+                    )
+                decision = deny(request, "policy")
+        self._view.answered(number, request, decision)
+        return decision
+
+    async def _ask(self, request: PermissionRequest, keyboard: Keyboard, later: Subscription | None) -> Decision:
+        """The person's answer; nobody's when it comes to nothing or the daemon's patience ends."""
+        patience = 0.0 if self._sidecar is None else self._sidecar.callback_timeout - _ANSWER_MARGIN
+        question = self._loop.create_task(_ask_in_turn(request, keyboard))
+        others: list[asyncio.Task[Any]] = [self._loop.create_task(self._cancelled.wait())]
+        if later is not None:
+            others.append(self._loop.create_task(_moot(later)))
+        try:
+            await asyncio.wait([question, *others], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            if question.done():
+                return question.result()
+            keyboard.write("\n")
+            if not any(other.done() for other in others):
+                say(f"no answer within {patience:g} s; that is a no")
+                return deny(request, "nobody")
+            return no_answer(request)
+        finally:
+            for task in (question, *others):
+                task.cancel()
+
+
+async def _ask_in_turn(request: PermissionRequest, keyboard: Keyboard) -> Decision:
+    async with keyboard.turn:
+        return await ask(request, keyboard)
+
+
+async def _moot(events: Subscription) -> None:
+    """Returns when a question need not be answered any more: the agent has gone, or its turn has ended."""
+    try:
+        async for event in events:
+            match event:
+                case AgentExited():
+                    break
+                case Notification() if '"state_update"' in event.text and event.raw_update.get("state") == "idle":
+                    break
+    except RoostError:
+        return  # told where the turn is followed
+
+
+def status_of(outcome: TurnOutcome) -> ExitStatus:
+    """Only a turn that ended of itself counts as ended; an agent that gives no reason is believed."""
+    return ExitStatus.ENDED if outcome.stop_reason in ("end_turn", None) else ExitStatus.CUT_SHORT

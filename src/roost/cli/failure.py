@@ -1,0 +1,72 @@
+"""What went wrong with an agent, in words: which agent, how it ended, what it said last."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import msgspec
+
+from roost.cli.status import ExitStatus, Failure
+from roost.errors import ConnectionClosed, RoostError, RpcError, SidecarError, TransportError
+from roost.host.turn import AgentCrashed
+
+# An error of the sidecar ends with what the agent said lately (`sidecar.activity`): read apart here only to be shown.
+_ACTIVITY = "; recent_activity="
+_SAID = re.compile(r'; adapter_(?:stderr|stdout)=("(?:[^"\\]|\\.)*")')
+
+_LAST_LINES = 20
+
+_RESTARTS = {
+    "restarted": "; it was started again, but the turn is lost",
+    "exhausted": "; it had crashed too often to be started again",
+    "failed": "; starting it again failed",
+}
+
+_ADVICE = {
+    "protocol_version_mismatch": "; choose the version it speaks with --protocol",
+}
+
+
+def failure_of(agent: str, error: RoostError, stderr: str = "") -> Failure:
+    """The end of the command for an error of the host. `stderr`: the last of what the agent wrote there."""
+    match error:
+        case AgentCrashed():
+            how = exit_words(error.exit_code)
+            sentence = f"agent {agent} failed: it {how} in mid-turn{_RESTARTS.get(error.restart, '')}"
+            return _failed(sentence, error.stderr)
+        case RpcError():
+            data = "" if error.data is None else f" {msgspec.json.encode(error.data).decode()}"
+            return _failed(f"agent {agent} failed: {error.message} (error {error.code}){data}", stderr)
+        case SidecarError():
+            headline, said = read_diagnosis(error.message)
+            return _failed(f"agent {agent} failed: {headline}{_ADVICE.get(error.code, '')}", said or stderr)
+        case ConnectionClosed() | TransportError():
+            return _failed(f"the daemon is gone: {error}", "")
+    return _failed(f"agent {agent} failed: {error}", stderr)
+
+
+def exit_words(code: int | None) -> str:
+    """How a process ended. A signal has a negative code."""
+    if code is None:
+        return "exited"
+    if code >= 0:
+        return f"exited with code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def read_diagnosis(message: str) -> tuple[str, str]:
+    """The sentence of a sidecar error, and what the agent wrote last; the whole message when it has no such parts."""
+    headline, found, activity = message.partition(_ACTIVITY)
+    if not found:
+        return message, ""
+    said = [msgspec.json.decode(quoted, type=str).rstrip("\n") for quoted in _SAID.findall(activity)]
+    return headline, "\n".join(filter(None, said))
+
+
+def _failed(sentence: str, said: str) -> Failure:
+    lines = said.rstrip("\n").split("\n")
+    return Failure(ExitStatus.AGENT_FAILED, sentence, "\n".join(lines[-_LAST_LINES:]))

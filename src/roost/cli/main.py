@@ -1,0 +1,84 @@
+"""The entry point: `roost` and its commands, each loaded when it is used, so that `roost --version` loads nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+import roost
+from roost.cli.status import ExitStatus, say
+
+# Command -> module; the module's `command` is the click command.
+COMMANDS = {
+    "agents": "roost.cli.agents",
+    "daemon": "roost.cli.daemon",
+    "run": "roost.cli.run",
+}
+
+
+class Roost(click.Group):
+    """The group: lazy, and with Roost's own exit statuses instead of click's."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = import_module(module).command
+        return command
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, **extra)
+        sys.exit(self._run(args, prog_name, complete_var, extra))
+
+    def _run(
+        self, args: Sequence[str] | None, prog_name: str | None, complete_var: str | None, extra: dict[str, Any]
+    ) -> int:
+        try:
+            result = super().main(args, prog_name, complete_var, False, **extra)
+            sys.stdout.flush()
+        except click.UsageError as error:
+            error.show()
+            return ExitStatus.USAGE
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except click.Abort:
+            say("interrupted")
+            return ExitStatus.CUT_SHORT
+        except BrokenPipeError:
+            from roost.cli.output import abandon
+
+            abandon(sys.stdout)
+            return ExitStatus.CUT_SHORT
+        except Exception as error:
+            if os.environ.get("ROOST_TRACEBACK"):
+                raise
+            say(f"this is a mistake in roost: {type(error).__name__}: {error} (ROOST_TRACEBACK=1 shows where)")
+            return ExitStatus.AGENT_FAILED
+        return result if isinstance(result, int) else ExitStatus.ENDED
+
+
+@click.command(cls=Roost, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(roost.__version__, prog_name="roost")
+def main() -> None:
+    """A home for coding agents: runs any ACP agent, and shows you what it does."""
+
+
+if __name__ == "__main__":
+    main()

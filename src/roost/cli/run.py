@@ -1,0 +1,158 @@
+"""`roost run AGENT [PROMPT]`: one prompt to one agent, shown as it works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from roost.cli.options import LOG_LEVELS, socket_option
+from roost.cli.status import say
+
+if TYPE_CHECKING:
+    from roost.cli.errand import Order
+    from roost.cli.keyboard import Keyboard
+    from roost.cli.permission import Policy
+
+
+@click.command("run")
+@click.argument("agent")
+@click.argument("prompt", required=False)
+@click.option("--allow", "policy", flag_value="allow", help="Permit what the agent asks to be permitted.")
+@click.option("--deny", "policy", flag_value="deny", help="Permit nothing. The default where there is no terminal.")
+@click.option("--ask", "policy", flag_value="ask", help="Ask at the terminal. The default where there is one.")
+@click.option(
+    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the agent works. Default: here."
+)
+@click.option(
+    "--env",
+    "env",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="A variable for the agent, which does not get yours; without a value, the one it has here.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Then stop.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event, and nothing else.")
+@click.option(
+    "--protocol", type=click.Choice(["1", "2"]), default="2", show_default=True, help="The ACP version to speak."
+)
+@click.option(
+    "--log-level", type=click.Choice(LOG_LEVELS), help="Log what Roost itself does, to stderr. Default: nothing."
+)
+@socket_option("The daemon to use; when none listens there, the agent runs inside this program.")
+def command(
+    agent: str,
+    prompt: str | None,
+    policy: str | None,
+    cwd: str,
+    env: tuple[str, ...],
+    timeout: float | None,
+    as_json: bool,
+    protocol: str,
+    log_level: str | None,
+    socket: str | None,
+) -> int:
+    """Give PROMPT to AGENT and show what it does.
+
+    AGENT is the name of an installed agent (see `roost agents`) or a command line, quoted as one word. PROMPT is read
+    from standard input when it is `-` or missing.
+
+    Exit status: 0 the turn ended, 1 the command was misused, 2 the agent failed, 3 refused, cancelled or cut short.
+    """
+    import asyncio
+    import os
+
+    from roost.cli.errand import Order
+    from roost.cli.permission import Policy
+    from roost.daemon import log
+
+    log.set_up(log_level)
+    text = _prompt(prompt)
+    chosen, keyboard = _permissions(None if policy is None else Policy(policy))
+    order = Order(
+        agent=agent,
+        prompt=text,
+        cwd=os.path.abspath(cwd),
+        env=_environment(env, os.environ.get),
+        policy=chosen,
+        socket=socket,
+        timeout=timeout,
+        protocol_version=int(protocol),
+    )
+    return asyncio.run(_run(order, keyboard, as_json))
+
+
+async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
+    import sys
+
+    from roost.cli.errand import Errand
+    from roost.cli.output import Output, abandon
+    from roost.cli.palette import palette_for
+    from roost.cli.screen import Screen
+    from roost.cli.view import JsonView, TextView, View
+
+    def closed() -> None:
+        abandon(sys.stdout)
+        errand.output_closed()
+
+    output = Output(sys.stdout, closed)
+    view: View
+    if as_json:
+        view = JsonView(output)
+    else:
+        view = TextView(Screen(output, palette_for(sys.stdout)), order.cwd, asks=keyboard is not None)
+    errand = Errand(order, view, keyboard)
+    try:
+        return await errand.run()
+    finally:
+        output.flush()
+
+
+def _prompt(argument: str | None) -> str:
+    import sys
+
+    from roost.cli.keyboard import is_terminal
+
+    if argument is not None and argument != "-":
+        text = argument
+    elif sys.stdin is None:
+        raise click.UsageError("there is no prompt: standard input is closed")
+    else:
+        if is_terminal(sys.stdin):
+            say("type the prompt, and end it with Ctrl-D")
+        try:
+            text = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"the prompt is not UTF-8 (byte {error.start})") from error
+    if not text.strip():
+        raise click.UsageError("the prompt is empty")
+    return text
+
+
+def _permissions(policy: Policy | None) -> tuple[Policy, Keyboard | None]:
+    """Who decides, and where a person is asked."""
+    from roost.cli.keyboard import at_terminal, controlling_terminal
+    from roost.cli.permission import Policy
+
+    if policy in (Policy.ALLOW, Policy.DENY):
+        return policy, None
+    keyboard = at_terminal()
+    if keyboard is None and policy is Policy.ASK:
+        keyboard = controlling_terminal()
+        if keyboard is None:
+            raise click.UsageError("--ask needs a terminal, and there is none; use --allow or --deny")
+    return (Policy.ABSENT, None) if keyboard is None else (Policy.ASK, keyboard)
+
+
+def _environment(settings: Iterable[str], look_up: Callable[[str], str | None]) -> dict[str, str]:
+    env = {}
+    for setting in settings:
+        name, given, value = setting.partition("=")
+        if not name:
+            raise click.UsageError(f"--env {setting}: a variable needs a name")
+        found = value if given else look_up(name)
+        if found is None:
+            raise click.UsageError(f"--env {name}: there is no such variable here; give it a value with {name}=VALUE")
+        env[name] = found
+    return env
