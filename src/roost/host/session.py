@@ -10,7 +10,7 @@ import msgspec
 
 from roost.errors import RemoteProtocolError
 from roost.host.events import HostEvent, HostRequest, PermissionRequest
-from roost.host.subscription import Subscription
+from roost.host.subscription import QUEUE_BYTES, Subscription, weight
 from roost.host.turn import Turn, raise_rpc_error
 from roost.sidecar.gen.messages import (
     AcpCloseSessionRequest,
@@ -40,6 +40,8 @@ class Session:
     ) -> None:
         self._host = host
         self._subscriptions: list[Subscription] = []
+        self._backlog: list[HostEvent] | None = []  # until somebody listens, which is a moment after the start
+        self._backlog_bytes = 0
         self.id = session_id
         self.protocol_version = protocol_version
         self.on_permission = on_permission
@@ -113,12 +115,18 @@ class Session:
     # ---- events
 
     def events(self) -> Subscription:
-        """Everything of this session from now on, until it is closed or the connection ends."""
+        """Everything of this session from now on, until it is closed or the connection ends.
+
+        The first to listen, `prompt` included, also gets what was told since the session was opened.
+        """
         return self.subscribe()
 
     def subscribe(self) -> Subscription:
         subscription = Subscription(self._host.slow, self._host.fast)
         self._subscriptions.append(subscription)
+        backlog, self._backlog = self._backlog, None
+        for event in backlog or ():
+            subscription.put(event)
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
@@ -127,6 +135,10 @@ class Session:
         subscription.close()
 
     def put(self, event: HostEvent) -> None:
+        if self._backlog is not None:
+            self._backlog_bytes += weight(event)
+            if self._backlog_bytes <= QUEUE_BYTES:
+                self._backlog.append(event)
         for subscription in self._subscriptions:
             subscription.put(event)
 
