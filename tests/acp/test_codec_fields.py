@@ -184,12 +184,12 @@ def test_an_environment_variable_is_a_secret_and_needed_by_default() -> None:
 def test_what_was_forgiven_inside_something_dropped_is_not_told_twice() -> None:
     """L20"""
     losses: list[Any] = []
-    bad = {"sessionId": "s", "title": 5, "updatedAt": 6}  # forgivable twice, but there is no cwd
-    good = {"sessionId": "t", "cwd": "/", "title": 5}
-    load(v2.ListSessionsResponse, {"sessions": [bad, good]}, losses)
+    bad = {"type": "select", "configId": "c", "name": "n", "description": 5}  # forgivable, but there is no currentValue
+    good = {"type": "boolean", "configId": "d", "name": "n", "description": 5, "currentValue": True}
+    load(v2.ConfigOptionUpdate, {"configOptions": [bad, good]}, losses)
     assert losses == [
-        (("sessions", 0), "item dropped: missing (at cwd)"),
-        (("sessions", 1, "title"), "default used: expected a string or null"),
+        (("configOptions", 0), "item dropped: missing (at currentValue)"),
+        (("configOptions", 1, "description"), "default used: expected a string or null"),
     ]
 
 
@@ -202,11 +202,26 @@ def test_what_was_forgiven_in_an_alternative_that_does_not_fit_is_not_told() -> 
     losses.clear()
     load(v2.CreateElicitationRequest, form, losses)
     assert losses == []
+    # The first would do as a plain value, forgiving its description; the second makes groups of both.
+    options = [
+        {"value": "v", "name": "n", "description": 5, "groupId": "g", "options": []},
+        {"groupId": "h", "name": "n", "options": []},
+    ]
+    select = {"type": "select", "configId": "c", "name": "n", "currentValue": "v", "options": options}
+    assert len(load(v2.SessionConfigOption, select, losses).options) == 2
+    assert losses == []
 
 
-def test_a_lenient_struct_drops_its_inner_losses_when_it_falls_to_its_default() -> None:
+def test_losses_are_told_in_the_order_of_the_fields_each_at_its_place() -> None:
     """L20"""
     losses: list[Any] = []
-    command = {"name": "n", "description": "d", "input": {"type": "text", "_meta": 5}}
-    load(v2.AvailableCommand, command, losses)
-    assert losses == [(("input",), "default used: missing (at hint)")]
+    nes = {"events": {"document": {"didOpen": 5}}, "context": {"recentFiles": {"maxCount": -1}}}
+    load(v2.AgentCapabilities, {"nes": nes}, losses)
+    assert [path for path, _ in losses] == [
+        ("nes", "events", "document", "didOpen"),
+        ("nes", "context", "recentFiles", "maxCount"),
+    ]
+    losses.clear()
+    update = {"toolCallId": "t", "locations": [{"path": "/x", "line": -1}, {"line": 5}], "content": 5}
+    load(v2.ToolCallUpdate, update, losses)
+    assert [path for path, _ in losses] == [("content",), ("locations", 0, "line"), ("locations", 1)]

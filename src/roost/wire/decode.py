@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder, Encoder
 
-from roost.errors import CodecError, format_path
+from roost.errors import CodecError
 from roost.wire import model
 
 T = TypeVar("T")
@@ -73,9 +73,8 @@ def _walk(type: Any, data: JsonBytes, on_loss: OnLoss | None) -> Any:
     except lenient.TooManyLosses:
         raise CodecError(f"more than {lenient.MAX_LOSSES} malformed fields and items") from None
     if on_loss is not None:
-        for path, outcome, reason in losses.entries:
-            inner = f" (at {format_path(reason.path[len(path) :])})" if len(reason.path) > len(path) else ""
-            on_loss(path, f"{outcome}: {reason.message}{inner}")
+        for loss in losses.entries:
+            on_loss(loss.path, str(loss))
     return value
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import NODEFAULT, Raw, Struct, UnsetType
 from msgspec.json import Decoder
 
-from roost.errors import CodecError
+from roost.errors import CodecError, format_path
 from roost.wire.model import (
     CONSTANT,
     DEFAULT_ON_ERROR,
@@ -45,20 +45,34 @@ _string = Decoder(str).decode
 _natural = Decoder(Annotated[int, msgspec.Meta(ge=0)]).decode
 
 
+class Loss(NamedTuple):
+    """One field or item that was forgiven: where, what became of it, and what was wrong, where."""
+
+    path: Path
+    outcome: str
+    message: str
+    fault: Path
+
+    def __str__(self) -> str:
+        inner = self.fault[len(self.path) :]
+        return f"{self.outcome}: {self.message}{f' (at {format_path(inner)})' if inner else ''}"
+
+
 class Losses:
-    """What was forgiven so far: (path, what became of it, why)."""
+    """What was forgiven so far. `entries` shrinks when what holds them is dropped itself; `forgiven` does not."""
 
     __slots__ = ("entries", "forgiven")
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Path, str, CodecError]] = []
+        self.entries: list[Loss] = []
         self.forgiven = 0
 
     def add(self, path: Path, outcome: str, error: CodecError) -> None:
         self.forgiven += 1
         if self.forgiven > MAX_LOSSES:
             raise TooManyLosses
-        self.entries.append((path, outcome, error))
+        # Not the error itself: its traceback would keep every frame and value on the way alive.
+        self.entries.append(Loss(path, outcome, error.message, error.path))
 
 
 class TooManyLosses(Exception):
