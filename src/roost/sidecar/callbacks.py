@@ -7,12 +7,14 @@ consent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from roost.errors import RpcError
+from roost.rpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, id_key, is_legal_id
 from roost.sidecar import permissions
+from roost.sidecar.activity import LABEL_LENGTH
 from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AskCaller
 from roost.sidecar.context import Context
@@ -26,15 +28,14 @@ from roost.sidecar.gen.messages import (
     AcpPermissionCallbackResponse,
 )
 from roost.sidecar.limits import Gauge
+from roost.sidecar.payloads import UNREADABLE, compact
 
 if TYPE_CHECKING:
     from roost.sidecar.link import Inbound, Link
 
-METHOD_NOT_FOUND = -32601
-INTERNAL_ERROR = -32603
-REQUEST_CANCELLED = -32800
 PERMISSION_METHODS = frozenset(("session/request_permission", "request/permission"))
 ELICITATION = "elicitation/create"
+REFUSALS_TOLD = 16
 
 
 class Ask:
@@ -60,6 +61,8 @@ class Asks:
         self._context = context
         self._link = link
         self._open: dict[int, Ask] = {}
+        self._closed: str | None = None  # why nobody is asked any more
+        self._refusals = 0
         self._gauge = Gauge("callbacks_per_session", context.limits.callbacks_per_session, context.warn)
         self.session_id = session_id
         self.audience = audience
@@ -71,8 +74,12 @@ class Asks:
     def put(self, inbound: Inbound) -> None:
         """Asks every connection that hears the session; the first answer counts."""
         ask = Ask(self, inbound)
+        if self._closed is not None:
+            self._refuse(ask, self._closed, cancelled=True)
+            return
         if len(self._open) >= self._gauge.bound:
-            self._refuse(ask, f"limit callbacks_per_session of {self._gauge.bound} reached")
+            limit, bound = self._gauge.limit, self._gauge.bound
+            self._refuse(ask, f"limit {limit} of {bound} reached; raise {limit} to allow more")
             return
         if not self.audience:
             self._refuse(ask, "nobody is there to answer")
@@ -81,11 +88,12 @@ class Asks:
         self._gauge.watch(len(self._open))
         timeout = self._context.limits.callback_timeout
         ask.timer = self._context.stage.after(timeout, lambda: self._timed_out(ask))
+        payload = self._callback(ask)
         for connection in self.audience:
             callback = connection.next_callback()
             connection.asks[callback] = ask
             ask.asked[connection.number] = callback
-            self._context.emit(AskCaller(connection.number, callback, self._callback(ask)))
+            self._context.emit(AskCaller(connection.number, callback, payload))
 
     def _callback(self, ask: Ask) -> AcpCallback:
         inbound = ask.inbound
@@ -114,7 +122,7 @@ class Asks:
         try:
             result, error = _read_response(text, inbound.raw_id)
         except ValueError as problem:
-            self._context.note("warning", f"{self.session_id or self._link.process}: {problem}")
+            self._context.note("warning", f"{self._link.process}: {problem}")
             self._link.fail(inbound.token, RpcError(INTERNAL_ERROR, str(problem)))
             return
         if error is not None:
@@ -146,11 +154,12 @@ class Asks:
             if ask.asked.pop(number, None) is not None and not ask.asked and self._close(ask):
                 self._refuse(ask, "the caller has left")
 
-    def close(self) -> None:
-        """The session closes, or its agent is gone."""
+    def close(self, why: str) -> None:
+        """The session closes, or its agent is gone: what is open is refused, and so is what may still come."""
+        self._closed = self._closed or why
         for ask in list(self._open.values()):
             if self._close(ask):
-                self._refuse(ask, "the session is closed", cancelled=True)
+                self._refuse(ask, why, cancelled=True)
 
     def _close(self, ask: Ask) -> bool:
         """Takes the question off every table; False when it was answered already."""
@@ -168,7 +177,10 @@ class Asks:
 
     def _refuse(self, ask: Ask, why: str, *, cancelled: bool = False) -> None:
         inbound = ask.inbound
-        self._context.note("info", f"{self.session_id or self._link.process}: {inbound.method} refused: {why}")
+        self._refusals += 1
+        # The first few are told; an agent that goes on asking must not fill the log.
+        level = "info" if self._refusals <= REFUSALS_TOLD else "debug"
+        self._context.note(level, f"{self._link.process}: {inbound.method[:LABEL_LENGTH]} refused: {why}")
         if ask.is_permission:
             result = permissions.CANCELLED if cancelled else permissions.refusal(inbound.params)
             self._link.answer(inbound.token, result)
@@ -191,28 +203,28 @@ class _Response(msgspec.Struct):
 
 
 class _Error(msgspec.Struct):
-    code: int
+    code: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
     message: str
-    data: object = None
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def _read_response(text: str, raw_id: bytes) -> tuple[bytes, RpcError | None]:
     """A host's answer in parts. Raises ValueError saying what is wrong with it."""
     try:
-        response = msgspec.json.decode(msgspec.json.format(text.encode(), indent=-1), type=_Response)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
+        line = compact(text)
+    except ValueError as problem:
         raise ValueError(f"invalid ACP host request response JSON: {problem}") from None
-    answered = b"null" if response.id is msgspec.UNSET else bytes(response.id)
-    if msgspec.json.decode(answered) != msgspec.json.decode(raw_id) or answered[:1] != raw_id[:1]:
-        shown = answered.decode("utf-8", "replace")
-        wanted = raw_id.decode("utf-8", "replace")
-        raise ValueError(f"ACP host request response id {shown} did not match request id {wanted}")
-    if response.error is not msgspec.UNSET:
-        try:
+    try:
+        response = msgspec.json.decode(line, type=_Response)
+        answered = b"null" if response.id is msgspec.UNSET else bytes(response.id)
+        if not is_legal_id(answered) or id_key(answered) != id_key(raw_id):
+            shown, wanted = (part.decode("utf-8", "replace")[:LABEL_LENGTH] for part in (answered, raw_id))
+            raise ValueError(f"ACP host request response id {shown} did not match request id {wanted}")
+        if response.error is not msgspec.UNSET and bytes(response.error) != b"null":
             error = msgspec.json.decode(response.error, type=_Error)
-        except msgspec.MsgspecError as problem:
-            raise ValueError(f"invalid ACP host request response JSON: error: {problem}") from None
-        return b"", RpcError(error.code, error.message, error.data)
+            return b"", RpcError(error.code, error.message, None if error.data is msgspec.UNSET else error.data)
+    except UNREADABLE as problem:
+        raise ValueError(f"invalid ACP host request response JSON: {problem}") from None
     if response.result is msgspec.UNSET:
         raise ValueError("invalid ACP host request response JSON: neither result nor error")
     return bytes(response.result), None

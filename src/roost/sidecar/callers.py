@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roost.errors import SidecarError
 from roost.sidecar.conversation import Timer
 from roost.sidecar.limits import Gauge
 
@@ -42,10 +43,17 @@ class Connection:
         self.asks: dict[int, Ask] = {}
         self.open_requests = 0
         self.request_count = Gauge("requests_per_connection", context.limits.requests_per_connection, context.warn)
+        self.left = False
         self.blocked = False
+        self.blocked_before = False
         self.stuck: Timer | None = None
         self.dropped_stderr = 0
         self._last_callback = 0
+
+    def require_presence(self) -> None:
+        """Raises SidecarError once it has left: a session opened for it now would be known to nobody."""
+        if self.left:
+            raise SidecarError("invalid_state", "the connection ended before the session was open")
 
     def next_callback(self) -> int:
         """Non-zero, unique among the open ones, 32 bits wide."""
@@ -75,6 +83,7 @@ class Callers:
     def left(self, number: int) -> Connection | None:
         connection = self.connections.pop(number, None)
         if connection is not None:
+            connection.left = True
             connection.caller.connections.pop(number, None)
             if connection.stuck is not None:
                 connection.stuck.cancel()
@@ -85,6 +94,9 @@ class Callers:
         """Forgets a caller that nothing refers to any more."""
         if not caller.connections and not caller.sessions and not caller.opening:
             self._callers.pop(caller.name, None)
+
+    def find(self, name: str) -> Caller | None:
+        return self._callers.get(name)
 
     def __len__(self) -> int:
         return len(self._callers)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from roost.sidecar.closing import SIGKILL, cancelled_result
-from roost.sidecar.commands import SignalAgent
+from roost.errors import SidecarError
+from roost.sidecar.closing import cancelled_answer, kill_agent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
-from roost.sidecar.link import Answer, Link
-from roost.sidecar.sessions import Session
+from roost.sidecar.link import Link
+from roost.sidecar.sessions import Life, Session
 
 CANCEL = "session/cancel"
 
@@ -17,38 +17,76 @@ CANCEL = "session/cancel"
 def cancel(context: Context, session: Session, params: bytes) -> Conversation[bytes]:
     """Forwards the notification; the answer comes when no turn runs any more, and says whether one was cancelled."""
     link = session.link
-    link.notify(CANCEL, params)
-    session.asks.cancel_turn()
+    problem = tell(session, link, params)
     cancelled = False
     if session.turns.busy:
         cancelled = (yield from wait_for_end(context, session, link)) == "cancelled"
+    elif problem is not None:
+        raise problem
     result = {"cancelled": cancelled, "requested": True, "via": "notification"}
     return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "result": result})
 
 
-def watch_cancel(context: Context, session: Session, link: Link) -> Conversation[None]:
-    """The same wait for a cancel that nobody asked for: after a prompt's time-out."""
-    if session.turns.busy:
-        yield from wait_for_end(context, session, link)
+def tell(session: Session, link: Link, params: bytes | None = None) -> SidecarError | None:
+    """The notification, and the answers that free an agent which waits for a person (CAN-13).
+
+    What it returns is why the agent could not be told: it does not read. The grace ends its turn all the same.
+    """
+    params = params or msgspec.json.encode({"sessionId": session.id})
+    problem = None
+    try:
+        link.admit_input(len(params))
+    except SidecarError as error:
+        problem = error
+    else:
+        link.notify(CANCEL, params)
+    session.asks.cancel_turn()
+    return problem
 
 
 def wait_for_end(context: Context, session: Session, link: Link) -> Conversation[str | None]:
-    """The stop reason of the turn that ended; after the cancel grace the agent is ended instead."""
-    fence = session.cancelling
-    if fence is None:
+    """The stop reason of the turn that ended; after the cancel grace the agent is ended instead.
+
+    Until then the session's next prompt waits: a late cancel must not hit it.
+    """
+    fence = None
+    if session.cancelling is None:
         fence = session.cancelling = context.stage.wait()
     try:
-        reason: str | None = yield context.stage.within(context.limits.cancel_grace, session.turns.ended())
-        return reason
-    except TimedOut:
-        if session.link is link and not link.gone:
-            end_wedged_turn(context, session, link)
-            yield from _gone(context, link)  # the next prompt is for the next agent
-        return "cancelled"
+        return (yield from _ended(context, session, link))
     finally:
-        if session.cancelling is fence:
+        if fence is not None:
             session.cancelling = None
             fence.resolve()
+
+
+def _ended(context: Context, session: Session, link: Link) -> Conversation[str | None]:
+    patience = context.stage.now + context.limits.stuck_caller_timeout
+    while True:
+        try:
+            reason: str | None = yield context.stage.within(context.limits.cancel_grace, session.turns.ended())
+        except TimedOut:
+            if link.paused and session.link is link and context.stage.now < patience:
+                continue  # its last words may be waiting behind a caller that does not read
+            if session.link is link and session.life is Life.LIVE:
+                yield from end_wedged_turn(context, session, link)
+            return "cancelled"
+        return reason
+
+
+def end_wedged_turn(context: Context, session: Session, link: Link) -> Conversation[None]:
+    """The agent did not end its turn: it is answered for it, and killed; what follows is a restart like any other."""
+    grace = context.limits.cancel_grace
+    text = f"{link.process}: turn not ended within cancel_grace ({grace:g} s); restarting the agent"
+    context.note("warning", text)
+    if link.launch.by_state:
+        session.publish_update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"})
+    for call, wait in list(session.prompts.items()):
+        wait.resolve(cancelled_answer(call))
+        link.forget(call)
+    session.turns.reset("cancelled")
+    yield context.stage.later  # those who wait hear of it first
+    yield from kill_agent(context, link)  # the next prompt is for the next agent
 
 
 def watch_turn(context: Context, session: Session, link: Link) -> Conversation[None]:
@@ -57,12 +95,11 @@ def watch_turn(context: Context, session: Session, link: Link) -> Conversation[N
         return
     session.watched = True
     try:
-        while session.turns.busy and not link.gone:
+        while session.turns.busy and session.link is link and session.life is Life.LIVE:
             remaining = session.last_sign_of_life(link) + context.limits.inactivity_timeout - context.stage.now
             if remaining <= 0:
                 context.note("warning", f"{link.process}: no output within inactivity_timeout; cancelling the turn")
-                link.notify(CANCEL, msgspec.json.encode({"sessionId": session.id}))
-                session.asks.cancel_turn()
+                tell(session, link)
                 yield from wait_for_end(context, session, link)
                 return
             try:
@@ -71,23 +108,3 @@ def watch_turn(context: Context, session: Session, link: Link) -> Conversation[N
                 continue
     finally:
         session.watched = False
-
-
-def _gone(context: Context, link: Link) -> Conversation[None]:
-    try:
-        yield context.stage.within(context.limits.reap_timeout, link.exit)
-    except TimedOut:
-        context.note("error", f"{link.process}: still there after SIGKILL")
-
-
-def end_wedged_turn(context: Context, session: Session, link: Link) -> None:
-    """The agent did not end its turn: it is answered for it, and killed; what follows is a restart like any other."""
-    grace = context.limits.cancel_grace
-    context.note("warning", f"{link.process}: turn not ended within cancel_grace ({grace:g} s); restarting the agent")
-    for call, wait in list(session.prompts.items()):
-        wait.resolve(Answer(cancelled_result(call), msgspec.json.encode({"stopReason": "cancelled"}), None))
-        link.forget(call)
-    if link.launch.protocol_version >= 2 and session.turns.busy:
-        session.publish_update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"})
-        session.turns.state_told("idle", "cancelled")
-    context.emit(SignalAgent(link.process, SIGKILL))

@@ -5,48 +5,66 @@ from __future__ import annotations
 import msgspec
 
 from roost.sidecar.callers import Connection
-from roost.sidecar.commands import CloseAgentInput, ForgetAgent, ResumeAgent, SignalAgent
+from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, ResumeAgent, SignalAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpSessionClosedResponse
 from roost.sidecar.link import Answer, Link
 from roost.sidecar.sessions import Life, Session
 
-SIGKILL = 9
-SIGTERM = 15
-
 
 def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversation[None]:
     """The ladder: input closed, SIGTERM to the whole tree, SIGKILL after the grace; at once when it is gone already.
 
-    An agent whose start failed gets no time to finish anything.
+    An agent whose start failed gets no time to finish anything. Whoever comes second waits for the first.
     """
-    limits = context.limits
-    link.closing = True
+    if link.ending is not None:
+        yield link.ending
+        return
+    if link.paused and not link.gone:
+        context.emit(ResumeAgent(link.process))  # its end comes after its output
+    link.ending = context.stage.wait()
     if not link.gone:
-        if link.paused:
-            context.emit(ResumeAgent(link.process))  # its end comes after its output
+        limits = context.limits
         context.emit(CloseAgentInput(link.process))
-        steps = (
-            (0.0 if failed else limits.input_close_grace, SIGTERM),
-            (limits.abort_grace if failed else limits.kill_grace, SIGKILL),
-        )
-        for grace, signal in steps:
-            if not link.gone and (grace == 0.0 or (yield from _still_there(context, link, grace))):
+        if not failed:
+            yield from _gone(context, link, limits.input_close_grace)
+        for signal, grace in (
+            (SIGTERM, limits.abort_grace if failed else limits.kill_grace),
+            (SIGKILL, limits.reap_timeout),
+        ):
+            if not link.gone:
                 context.emit(SignalAgent(link.process, signal))
-        if (yield from _still_there(context, link, limits.reap_timeout)):
-            context.note("error", f"{link.process}: still there {limits.reap_timeout:g} s after SIGKILL; given up")
-    if context.links.pop(link.process, None) is not None:
-        context.emit(ForgetAgent(link.process))
-        context.processes.watch(len(context.links))
+                yield from _gone(context, link, grace)
+        give_up_process(context, link)
+    context.links.pop(link.process, None)
+    context.emit(ForgetAgent(link.process))
+    context.processes.watch(len(context.links))
+    link.ending.resolve()
 
 
-def _still_there(context: Context, link: Link, grace: float) -> Conversation[bool]:
+def kill_agent(context: Context, link: Link) -> Conversation[None]:
+    """SIGKILL, and the wait for the exit, which then counts as a crash."""
+    if not link.gone:
+        context.emit(SignalAgent(link.process, SIGKILL))
+        yield from _gone(context, link, context.limits.reap_timeout)
+    give_up_process(context, link)
+
+
+def give_up_process(context: Context, link: Link) -> None:
+    """A process that even SIGKILL does not end is no longer waited for."""
+    if not link.gone:
+        timeout = context.limits.reap_timeout
+        context.note("error", f"{link.process}: still there {timeout:g} s after SIGKILL (reap_timeout); given up")
+        link.exited(None)
+
+
+def _gone(context: Context, link: Link, grace: float) -> Conversation[None]:
+    """Waits for the exit, as long as that."""
     try:
         yield context.stage.within(grace, link.exit)
     except TimedOut:
-        return True
-    return False
+        pass
 
 
 def close_session(
@@ -62,18 +80,22 @@ def end_session(context: Context, session: Session) -> Conversation[None]:
     """Closes a session for good. No AcpAgentExitedEvent; open prompts are answered `cancelled`."""
     context.sessions.remove(session)
     session.move(Life.CLOSING)
-    session.closed = context.stage.wait()
-    session.asks.close()
+    session.asks.close("the session is closed")
     for call, wait in list(session.prompts.items()):
-        wait.resolve(Answer(cancelled_result(call), b'{"stopReason":"cancelled"}', None))
+        wait.resolve(cancelled_answer(call))
+    session.turns.reset("cancelled")
+    if session.recovery is not None:
+        session.recovery.resolve(None)
+    yield context.stage.later  # those who wait hear of it first
     if session.starting is not None:
         yield from end_agent(context, session.starting)
     yield from end_agent(context, session.link)
     session.move(Life.ENDED)
     context.sessions.dismiss(session)
-    session.closed.resolve()
 
 
-def cancelled_result(call: int) -> bytes:
-    """The JSON-RPC response of a prompt that was cut short by the sidecar."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call, "result": {"stopReason": "cancelled"}})
+def cancelled_answer(call: int) -> Answer:
+    """The answer to a prompt that was cut short by the sidecar."""
+    result = {"stopReason": "cancelled"}
+    text = msgspec.json.encode({"jsonrpc": "2.0", "id": call, "result": result})
+    return Answer(text, msgspec.json.encode(result), None)

@@ -7,6 +7,9 @@ import msgspec
 from roost.sidecar.gen.messages import AcpCallback, AcpResponse
 from roost.sidecar.launch import Launch
 
+SIGKILL = 9
+SIGTERM = 15
+
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
     connection: int

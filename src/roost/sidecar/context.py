@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING
 
 from roost.sidecar.commands import Command, Load, Note, Query
@@ -24,23 +25,28 @@ class Context:
         self.limits = limits
         self.version = version
         self.folder = folder
-        self.stage = Stage()
+        self.stage = Stage(self.broken)
         self.links: dict[str, Link] = {}
         self.processes = Gauge("processes", limits.processes, self.warn)
+        self.shutting_down = False
         self._commands: list[Command] = []
         self._loads: dict[int, Wait] = {}
         self._last_ticket = 0
         self._last_process = 0
-
-    def emit(self, command: Command) -> None:
-        self._commands.append(command)
+        self.emit = self._commands.append
 
     def drain(self) -> list[Command]:
-        commands, self._commands = self._commands, []
+        commands = self._commands[:]
+        self._commands.clear()
         return commands
 
     def note(self, level: str, text: str, *, bug: bool = False) -> None:
         self.emit(Note(level, text, bug))
+
+    def broken(self, error: Exception) -> None:
+        """An error that only a mistake of ours explains: it is told, and everything else goes on."""
+        trace = "".join(traceback.format_exception(error))
+        self.note("error", f"internal error:\n{trace}", bug=True)
 
     def warn(self, limit: str, observed: int, bound: int) -> None:
         self.note("warning", f"{limit} is {observed * 100 // bound} % full: {observed} of {bound}")
@@ -56,6 +62,11 @@ class Context:
         wait = self._loads.pop(ticket, None)
         if wait is not None:
             wait.resolve(value)
+
+    @property
+    def loading(self) -> int:
+        """How many Loads are not answered yet."""
+        return len(self._loads)
 
     def next_process(self) -> str:
         """`acp-agent-<n>`: one counter for create, resume and restarts, from 1."""

@@ -15,6 +15,7 @@ from roost.errors import RoostError
 
 T = TypeVar("T")
 Conversation = Generator["Wait", Any, T]
+Ended = Callable[[Any, "Exception | None"], None]
 
 
 class TimedOut(RoostError):
@@ -98,30 +99,40 @@ class Task:
 
     __slots__ = ("conversation", "ended", "wait")
 
-    def __init__(self, conversation: Conversation[Any], ended: Callable[[Any, Exception | None], None]) -> None:
+    def __init__(self, conversation: Conversation[Any], ended: Ended) -> None:
         self.conversation = conversation
         self.ended = ended
         self.wait: Wait | None = None
 
 
 class Stage:
-    """Where conversations run: resumes those whose wait is settled, and keeps the deadlines."""
+    """Where conversations run: resumes those whose wait is settled, and keeps the deadlines.
 
-    def __init__(self) -> None:
+    `broken` hears of what was raised and nobody asked about: a conversation without an ending, an action of a timer.
+    """
+
+    def __init__(self, broken: Callable[[Exception], None]) -> None:
+        self._broken = broken
         self.now = 0.0
         self.ready: deque[Task] = deque()
         self.running = 0
         self.cancelled = 0
+        self.later = Wait(self)  # over as soon as everybody who is ready has had a turn
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = 0
 
-    def start(self, conversation: Conversation[T], ended: Callable[[T, Exception | None], None] | None = None) -> None:
+    @property
+    def timers(self) -> int:
+        """How many timers are still to fire."""
+        return len(self._timers) - self.cancelled
+
+    def start(self, conversation: Conversation[T], ended: Ended | None = None) -> None:
         """Begins a conversation; `ended(value, error)` is called exactly once, `value` being None on error.
 
         It runs up to its first wait before this returns.
         """
         self.running += 1
-        self._step(Task(conversation, ended or _unheard))
+        self._step(Task(conversation, ended or self._unheard))
 
     def run(self) -> None:
         """Resumes conversations until all of them wait."""
@@ -141,7 +152,10 @@ class Stage:
                     wait = task.conversation.send(wait.value)
                 if not wait.settled:
                     task.wait = wait
-                    wait._tasks.append(task)
+                    if wait is self.later:
+                        self.ready.append(task)
+                    else:
+                        wait._tasks.append(task)
                     return
         except StopIteration as stop:
             value, error = stop.value, None
@@ -150,18 +164,12 @@ class Stage:
         self.running -= 1
         task.ended(value, error)
 
-    def wait(self, timeout: float | None = None) -> Wait:
-        """A fresh wait; with a timeout (seconds) it fails with TimedOut unless settled before."""
-        wait = Wait(self)
-        if timeout is not None:
-            self.after(timeout, lambda: wait.fail(TimedOut(timeout)))
-        return wait
+    def _unheard(self, value: Any, error: Exception | None) -> None:
+        if error is not None and not isinstance(error, RoostError):
+            self._broken(error)
 
-    def pause(self, seconds: float) -> Wait:
-        """A wait that resolves by itself."""
-        wait = Wait(self)
-        self.after(seconds, wait.resolve)
-        return wait
+    def wait(self) -> Wait:
+        return Wait(self)
 
     def within(self, timeout: float, wait: Wait) -> Wait:
         """The same happening with a deadline of this conversation's own; `wait` itself is left alone."""
@@ -189,25 +197,22 @@ class Stage:
         return timer
 
     def expire(self, now: float) -> None:
-        """Fires every timer that is due."""
+        """Fires every timer that is due, and resumes whom each of them wakes before the next one fires."""
         self.now = now
         while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
             action, timer.action = timer.action, None
             if action is None:
                 self.cancelled -= 1
-            else:
+                continue
+            try:
                 action()
                 self.run()
+            except Exception as error:
+                self._broken(error)
 
     def next_deadline(self) -> float | None:
         while self._timers and self._timers[0][2].action is None:
             heapq.heappop(self._timers)
             self.cancelled -= 1
         return self._timers[0][0] if self._timers else None
-
-
-def _unheard(value: Any, error: Exception | None) -> None:
-    """The ending nobody asked about; a bug must not pass in silence."""
-    if error is not None and not isinstance(error, RoostError):
-        raise error

@@ -8,14 +8,13 @@ RequestArrived, ever. The parts: `open` (create), `prompt` and `cancel` (request
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar import events
 from roost.sidecar.callers import Callers, Connection
 from roost.sidecar.closing import close_session, end_agent, end_session
-from roost.sidecar.commands import AgentsQuery, Command, Disconnect, Publish, Reply
+from roost.sidecar.commands import SIGKILL, AgentsQuery, Command, Disconnect, Publish, Reply, SignalAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import (
@@ -35,7 +34,7 @@ from roost.sidecar.gen.messages import (
     encode_acp_event,
 )
 from roost.sidecar.limits import Limits
-from roost.sidecar.open import Outcome, create_session
+from roost.sidecar.open import Outcome, create_session, shutting_down
 from roost.sidecar.prompt import session_request
 from roost.sidecar.restart import recover
 from roost.sidecar.resume import resume_session
@@ -55,7 +54,6 @@ class Engine:
         context.sessions = Sessions(context)
         context.sessions.crashed = self._crashed
         self._stage = context.stage
-        self._shutting_down = False
         self._handlers: dict[type, Any] = {
             events.AgentWrote: self._agent_wrote,
             events.AgentWroteStderr: self._agent_wrote_stderr,
@@ -75,12 +73,16 @@ class Engine:
 
     def handle(self, event: events.Event, now: float) -> None:
         self._stage.now = now
-        self._handlers[type(event)](event)
-        self._stage.run()
+        try:
+            self._handlers[type(event)](event)
+            self._stage.run()
+        except Exception as error:  # only a mistake of ours comes here, and it must not take everybody down
+            self._context.broken(error)
+            if isinstance(event, events.AgentWrote):  # what it said is half understood: there is no going on
+                self._context.emit(SignalAgent(event.process, SIGKILL))
 
     def expire(self, now: float) -> None:
         self._stage.expire(now)
-        self._stage.run()
 
     def next_deadline(self) -> float | None:
         return self._stage.next_deadline()
@@ -112,11 +114,10 @@ class Engine:
         for ask in list(connection.asks.values()):
             ask.owner.drop_connection(connection.number)
         self._context.callers.left(event.connection)
-        caller = connection.caller
-        if not caller.named:
-            for link in list(connection.starting):
-                self._stage.start(end_agent(self._context, link, failed=True))
-            for session in list(caller.sessions.values()):
+        for link in list(connection.starting):  # nobody would know the session
+            self._stage.start(end_agent(self._context, link, failed=True))
+        if not connection.caller.named:
+            for session in list(connection.caller.sessions.values()):
                 self._stage.start(end_session(self._context, session))
 
     def _caller_blocked(self, event: events.CallerBlocked) -> None:
@@ -124,10 +125,14 @@ class Engine:
         if connection is None or connection.blocked:
             return
         connection.blocked = True
-        timeout = self._context.limits.stuck_caller_timeout
-        text = f"nothing was read for {timeout:g} s (stuck_caller_timeout)"
+        limits = self._context.limits
+        if not connection.blocked_before:
+            connection.blocked_before = True
+            text = f"more than caller_output_bytes ({limits.caller_output_bytes}) wait for it; its agents are paused"
+            self._context.note("warning", f"caller {connection.caller.name}: {text}")
+        text = f"nothing was read for {limits.stuck_caller_timeout:g} s (stuck_caller_timeout)"
         command = Disconnect(connection.number, "timeout", text)
-        connection.stuck = self._stage.after(timeout, lambda: self._context.emit(command))
+        connection.stuck = self._stage.after(limits.stuck_caller_timeout, lambda: self._context.emit(command))
         for session in connection.hears.values():
             session.link.pause_for(connection.number)
 
@@ -188,8 +193,8 @@ class Engine:
         match request:
             case AcpSessionRequest():
                 return session_request(context, connection, request)
-            case AcpCreateSessionRequest() | AcpResumeSessionRequest() if self._shutting_down:
-                raise SidecarError("invalid_state", "the daemon is shutting down")
+            case AcpCreateSessionRequest() | AcpResumeSessionRequest() if context.shutting_down:
+                raise shutting_down()
             case AcpCreateSessionRequest():
                 return create_session(context, connection, request)
             case AcpResumeSessionRequest():
@@ -206,8 +211,7 @@ class Engine:
     def _failed(self, error: Exception) -> AcpResponse:
         if isinstance(error, SidecarError):
             return error_response(error.code, error.message)
-        trace = "".join(traceback.format_exception(error))
-        self._context.note("error", f"internal error while answering a request:\n{trace}", bug=True)
+        self._context.broken(error)
         return error_response("execution", "internal error; the daemon's log has the details")
 
     # ---- agents
@@ -220,8 +224,9 @@ class Engine:
     def _agent_failed_to_start(self, event: events.AgentFailedToStart) -> None:
         link = self._context.links.get(event.process)
         if link is not None:
-            link.started.fail(SidecarError(event.code, event.message))
-            link.exited(None)
+            failure = SidecarError(event.code, event.message)
+            link.started.fail(failure)
+            link.exited(None, failure)
 
     def _agent_wrote(self, event: events.AgentWrote) -> None:
         link = self._context.links.get(event.process)
@@ -236,28 +241,26 @@ class Engine:
     def _agent_input_queued(self, event: events.AgentInputQueued) -> None:
         link = self._context.links.get(event.process)
         if link is not None:
-            link.queued_input = event.queued
+            link.input_queued(event.queued)
 
     def _agent_exited(self, event: events.AgentExited) -> None:
         link = self._context.links.get(event.process)
         if link is not None:
-            link.started.fail(ProcessError("the agent exited before it was started", event.exit_code))
-            link.exited(event.exit_code)
+            code = event.exit_code
+            if code is not None:
+                code = (code + 2**31) % 2**32 - 2**31  # the wire has 32 bits; other systems count without a sign
+            link.started.fail(ProcessError("the agent exited before it was started", code))
+            link.exited(code)
 
     def _crashed(self, session: Session, exit_code: int | None) -> None:
-        self._stage.start(recover(self._context, session, exit_code), self._recovered)
-
-    def _recovered(self, value: None, error: Exception | None) -> None:
-        if error is not None:
-            trace = "".join(traceback.format_exception(error))
-            self._context.note("error", f"internal error while restarting an agent:\n{trace}", bug=True)
+        self._stage.start(recover(self._context, session, exit_code))
 
     def _record_loaded(self, event: events.RecordLoaded) -> None:
         self._context.loaded(event.ticket, event.value)
 
     def _shutdown_requested(self, event: events.ShutdownRequested) -> None:
-        self._shutting_down = True
         context = self._context
+        context.shutting_down = True
         for connection in list(context.callers.connections.values()):
             for link in list(connection.starting):
                 self._stage.start(end_agent(context, link, failed=True))

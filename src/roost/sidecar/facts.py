@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from roost.sidecar.gen.messages import AcpSessionCreatedResponse
-
-Json = Mapping[str, msgspec.Raw]
+from roost.sidecar.payloads import Json, decoded, encoded, items, member, members, string, text
 
 MODEL_NOT_SWITCHABLE = (
     "Available models reported by OpenCode. Model switching must be configured before createSession() because ACP "
@@ -18,26 +16,32 @@ MODEL_NOT_SWITCHABLE = (
 
 
 class Facts:
-    """The latest known state of one session; texts are JSON, absent where the agent said nothing."""
+    """The latest known state of one session; texts are JSON as the agent wrote it, absent where it said nothing."""
 
-    def __init__(self, agent_type: str, opened: Json, initialized: Json, *, version: int) -> None:
-        capabilities, info = ("capabilities", "info") if version >= 2 else ("agentCapabilities", "agentInfo")
-        self._id_key = "configId" if version >= 2 else "id"
-        self.capabilities = _text(initialized.get(capabilities))
-        self.info = _text(initialized.get(info))
-        self.modes = _text(opened["modes"] if "modes" in opened else initialized.get("modes"))
-        options = _array(opened.get("configOptions"))
+    def __init__(self, agent_type: str, opened: Json, initialized: Json, *, by_state: bool) -> None:
+        capabilities, info = ("capabilities", "info") if by_state else ("agentCapabilities", "agentInfo")
+        self._id_key = "configId" if by_state else "id"
+        self.capabilities = text(initialized.get(capabilities))
+        self.info = text(initialized.get(info))
+        self.modes = text(opened["modes"] if "modes" in opened else initialized.get("modes"))
+        options = items(opened.get("configOptions"))
         if options is None:
-            options = _array(initialized.get("configOptions")) or []
-        self.options: list[Any] = options
+            options = items(initialized.get("configOptions")) or []
+        self.options: list[msgspec.Raw] = options
         if not any(_is_model(option) for option in options):
             derived = derive_model_option(agent_type, opened.get("models"))
             if derived is not None:
-                self.options = [*options, derived]
+                self.options = [*options, encoded(derived)]
 
     @property
     def option_texts(self) -> list[str]:
-        return [msgspec.json.encode(option).decode() for option in self.options]
+        return [bytes(option).decode() for option in self.options]
+
+    @property
+    def size(self) -> int:
+        """How many bytes an answer that tells all of it comes to, or a little less."""
+        told = (self.modes, self.capabilities, self.info)
+        return sum(len(part.encode()) for part in told if part is not None) + sum(map(len, self.options))
 
     def created(self, session_id: str, pid: int | None) -> AcpSessionCreatedResponse:
         return AcpSessionCreatedResponse(
@@ -53,39 +57,38 @@ class Facts:
 
     def mode_chosen(self, mode: str) -> dict[str, Any]:
         """session/set_mode went well, or the agent switched by itself."""
-        modes = _object(self.modes)
+        modes = members(None if self.modes is None else self.modes.encode())
         if modes is not None:
-            modes["currentModeId"] = mode
+            modes["currentModeId"] = encoded(mode)
             self.modes = msgspec.json.encode(modes).decode()
         return {"sessionUpdate": "current_mode_update", "currentModeId": mode}
 
-    def option_chosen(self, option_id: str, value: Any, answered: list[Any] | None) -> dict[str, Any] | None:
+    def option_chosen(
+        self, option_id: str, value: msgspec.Raw, answered: list[msgspec.Raw] | None
+    ) -> dict[str, Any] | None:
         """session/set_config_option went well; `answered` is the complete list when the agent sent one (CFG-1)."""
         if answered is not None:
             self.options = answered
         else:
-            index = self._find(option_id)
-            if index is None:
+            for index, option in enumerate(self.options):
+                found = members(option)
+                if found is not None and string(found.get(self._id_key, found.get("id"))) == option_id:
+                    found["currentValue"] = value
+                    self.options = [*self.options[:index], encoded(found), *self.options[index + 1 :]]
+                    break
+            else:
                 return None  # the agent accepted what it never told us of: nothing to track
-            self.options = list(self.options)
-            self.options[index] = {**self.options[index], "currentValue": value}
         return {"sessionUpdate": "config_option_update", "configOptions": self.options}
 
-    def options_told(self, options: list[Any]) -> None:
+    def options_told(self, options: list[msgspec.Raw]) -> None:
         """The agent sent the complete list (CFG-1: replace, never merge)."""
         self.options = options
-
-    def _find(self, option_id: str) -> int | None:
-        for index, option in enumerate(self.options):
-            if isinstance(option, dict) and option.get(self._id_key, option.get("id")) == option_id:
-                return index
-        return None
 
 
 def derive_model_option(agent_type: str, models: msgspec.Raw | None) -> dict[str, Any] | None:
     """A `model` option out of the old `models` object, for agents that offer no such option themselves."""
-    found = _object(_text(models))
-    if found is None:
+    found = decoded(models)
+    if not isinstance(found, dict):
         return None
     current = found.get("currentModelId")
     available = found.get("availableModels")
@@ -108,19 +111,5 @@ def derive_model_option(agent_type: str, models: msgspec.Raw | None) -> dict[str
     return option
 
 
-def _is_model(option: Any) -> bool:
-    return isinstance(option, dict) and "model" in (option.get("id"), option.get("configId"), option.get("category"))
-
-
-def _text(raw: msgspec.Raw | None) -> str | None:
-    return None if raw is None else bytes(raw).decode()
-
-
-def _array(raw: msgspec.Raw | None) -> list[Any] | None:
-    value = None if raw is None else msgspec.json.decode(raw)
-    return value if isinstance(value, list) else None
-
-
-def _object(text: str | None) -> dict[str, Any] | None:
-    value = None if text is None else msgspec.json.decode(text)
-    return value if isinstance(value, dict) else None
+def _is_model(option: msgspec.Raw) -> bool:
+    return "model" in (member(option, "id"), member(option, "configId"), member(option, "category"))

@@ -7,6 +7,7 @@ everything wrong with the frames themselves costs the connection, after a Refuse
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable
 
 import msgspec
@@ -35,7 +36,8 @@ from roost.sidecar.gen.messages import (
     encode_acp_callback,
     encode_acp_response,
 )
-from roost.wire.bare import uint
+from roost.sidecar.limits import Gauge
+from roost.wire.bare import UINTS, uint
 from roost.wire.framing import encode_length_frame
 
 FRAMES_VERSION = 1
@@ -47,6 +49,8 @@ ASSIGNED = "~"  # no caller can claim a name that starts so
 ENVELOPE_ALLOWANCE = 64 * 1024
 
 _EVENT = b"\x05"  # Frame tag 5: Event
+_SHORT = len(UINTS)  # most events: their length's varint is in the table
+_header = struct.Struct(">I").pack
 
 
 class Greeted(msgspec.Struct, frozen=True):
@@ -71,15 +75,25 @@ Meaning = Greeted | Asked | Answered
 
 
 class Gate:
-    """One connection. `admit` says why a Hello is not welcome (None: it is); `assigned` names an unnamed caller."""
+    """One connection. `admit` says why a Hello is not welcome (None: it is); `assigned` names an unnamed caller.
+
+    `warn` hears once of a frame that comes close to the limit: name, size, bound.
+    """
 
     def __init__(
-        self, *, server: str, assigned: str, max_frame_bytes: int, admit: Callable[[Hello], str | None]
+        self,
+        *,
+        server: str,
+        assigned: str,
+        max_frame_bytes: int,
+        admit: Callable[[Hello], str | None],
+        warn: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self._server = server
         self._assigned = assigned
         self._max_frame_bytes = max_frame_bytes
         self._admit = admit
+        self._size = None if warn is None else Gauge("max_frame_bytes", max_frame_bytes, warn)
         self._open: set[int] = set()
         self._out: list[bytes] = []
         self.greeted = False
@@ -89,6 +103,8 @@ class Gate:
         """One frame's meaning; None when it meant nothing, or was refused."""
         if self.closing:
             return None
+        if self._size is not None:
+            self._size.watch(len(body))
         try:
             frame = decode_frame(body)
         except CodecError as error:
@@ -117,12 +133,12 @@ class Gate:
             text = f"frames version {frame.version} is not spoken here; version {FRAMES_VERSION} is"
             self.refuse_connection("version_mismatch", text)
             return None
-        refusal = self._admit(frame)
-        if refusal is not None:
-            self.refuse_connection("unauthorized", refusal)
-            return None
         if frame.caller is not None and not CALLER_NAME.match(frame.caller):
             self.refuse_connection("invalid_frame", NAME_RULE)
+            return None
+        refusal = self._admit(frame)  # last, for it may bind the name to who asks
+        if refusal is not None:
+            self.refuse_connection("unauthorized", refusal)
             return None
         self.greeted = True
         name = self._assigned if frame.caller is None else frame.caller
@@ -157,9 +173,9 @@ class Gate:
 
     def publish(self, payload: bytes) -> None:
         """One encoded AcpEvent. This is the hot path: the frame is put together here, without a value in between."""
-        size = uint(len(payload))
-        length = 1 + len(size) + len(payload)
-        self._out.append(length.to_bytes(4, "big") + _EVENT + size + payload)
+        count = len(payload)
+        size = UINTS[count] if count < _SHORT else uint(count)
+        self._out.append(_header(1 + len(size) + count) + _EVENT + size + payload)
 
     def ask(self, callback: int, payload: AcpCallback) -> None:
         self._send(Callback(callback, encode_acp_callback(payload)))

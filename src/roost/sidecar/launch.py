@@ -6,10 +6,15 @@ from collections.abc import Mapping
 
 import msgspec
 
+from roost.acp.dialect import V1, V2, Dialect, negotiate
 from roost.errors import SidecarError
 from roost.sidecar.gen.messages import AcpCreateSessionRequest, AcpRuntimeKind
+from roost.sidecar.payloads import compact
 
 KEEP_STDIN_OPEN = "AGENTOS_KEEP_STDIN_OPEN"
+
+# A name, a path or a key is shown up to here in an error's text.
+SHOWN_LENGTH = 512
 
 
 class AgentProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +48,16 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     def agent_type(self) -> str:
         return self.program.agent_type
 
+    @property
+    def dialect(self) -> Dialect:
+        """What the agent is spoken to in; a version nobody knows is asked for in the latest shape (INI-9)."""
+        return negotiate(self.protocol_version, (V1, V2))
+
+    @property
+    def by_state(self) -> bool:
+        """Whether a turn's end is told by a state_update, and not by the answer to its prompt."""
+        return self.dialect is V2
+
 
 def launch_of(program: AgentProgram, request: AcpCreateSessionRequest) -> Launch:
     """The launch a create request asks for, without instructions.
@@ -66,11 +81,33 @@ def merge_env(manifest: Mapping[str, str], requested: Mapping[str, str]) -> dict
     return {**manifest, **requested, KEEP_STDIN_OPEN: "1"}
 
 
+def check_launch(launch: Launch) -> Launch:
+    """The launch, if an operating system can start it. Raises SidecarError saying what it cannot take."""
+    if not launch.cwd.startswith("/"):
+        raise SidecarError("invalid_state", f"cwd must be an absolute path: {shown(launch.cwd)}")
+    _no_nul("cwd", launch.cwd)
+    for index, argument in enumerate(launch.args):
+        _no_nul(f"args[{index}]", argument)
+    for name, value in launch.env.items():
+        if not name or "=" in name:
+            raise SidecarError(
+                "invalid_state", f"env has a variable that cannot be named so: {shown(name) or '(empty)'}"
+            )
+        _no_nul(f"the name of env {shown(name)}", name)
+        _no_nul(f"env {shown(name)}", value)
+    return launch
+
+
+def _no_nul(what: str, text: str) -> None:
+    if "\0" in text:
+        raise SidecarError("invalid_state", f"{what} contains a NUL character")
+
+
 def compact_json(label: str, text: str) -> str:
     """The same JSON on one line. Raises SidecarError `invalid <label> JSON: …`."""
     try:
-        return msgspec.json.format(text.encode(), indent=-1).decode()
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        return compact(text).decode()
+    except ValueError as error:
         raise SidecarError("invalid_state", f"invalid {label} JSON: {error}") from None
 
 
@@ -81,4 +118,12 @@ UNKNOWN_AGENT = (
 
 
 def unknown_agent(agent_type: str) -> SidecarError:
-    return SidecarError("invalid_state", UNKNOWN_AGENT.format(agent_type))
+    return SidecarError("invalid_state", UNKNOWN_AGENT.format(shown(agent_type)))
+
+
+def shown(text: str) -> str:
+    """A caller's text as it may stand in an error: of bounded length, and nothing in it that would not print."""
+    cut = text if len(text) <= SHOWN_LENGTH else text[:SHOWN_LENGTH] + "…"
+    if cut.isprintable():
+        return cut
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)

@@ -6,48 +6,69 @@ noted once, re-armed below 50 %. Durations are seconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import msgspec
 
-from roost.errors import SidecarError
+from roost.errors import ConfigError, SidecarError
 
 WARN_AT = 0.8
 REARM_AT = 0.5
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The sidecar's settings. `docs/limits.md` is generated from the names, defaults and comments of this class."""
+    """The sidecar's settings. Raises ConfigError for values that cannot work.
 
-    max_frame_bytes: int = 16 * 1024 * 1024  # one frame between caller and daemon; told in Welcome
-    line_bytes: int = 16 * 1024 * 1024  # one line of an agent's output
-    agent_input_bytes: int = 32 * 1024 * 1024  # waiting for an agent that does not read its input
-    caller_output_bytes: int = 8 * 1024 * 1024  # waiting for a caller that does not read; its agents pause above
-    requests_per_connection: int = 1024  # requests of one connection that are not answered yet
-    sessions_per_caller: int = 1024  # live sessions of one caller
-    processes: int = 1024  # agent programs running at once
-    callbacks_per_session: int = 256  # permission and host requests open at once in one session
-    bootstrap_notifications: int = 65_536  # notifications an agent may send before its session is open
-    bootstrap_bytes: int = 64 * 1024 * 1024  # and their total size
-    stderr_tail: int = 4000  # characters of an agent's last stderr output that are kept for errors
-    noise_tail: int = 2000  # characters of non-protocol output on stdout that are kept for errors
-    recent_activity: int = 16  # entries of the recent ACP activity told by a time-out
-    restarts: int = 3  # automatic restarts of one session before it is given up
+    `docs/limits.md` is generated from the names, defaults and comments of this class: meaning, an arrow, and what
+    happens when it is reached.
+    """
 
-    hello_timeout: float = 5.0  # from connecting to a complete Hello
-    initialize_timeout: float = 30.0  # the agent's answer to initialize (see docs/decisions/timeouts.md)
-    session_open_timeout: float = 60.0  # the agent's answer to session/new, session/load, session/resume
-    request_timeout: float = 120.0  # any other request
-    inactivity_timeout: float = 600.0  # a prompt, without any output of that agent; paused while someone is asked
-    callback_timeout: float = 120.0  # a permission or host request put to the caller
-    cancel_grace: float = 10.0  # an agent that was told to cancel and has not ended its turn
-    input_close_grace: float = 0.5  # from closing an agent's input to SIGTERM
-    kill_grace: float = 5.0  # from SIGTERM to SIGKILL
-    abort_grace: float = 1.0  # the same for an agent whose start failed
-    reap_timeout: float = 5.0  # from SIGKILL to giving a process up
-    restart_refill_after: float = 600.0  # without a crash, after which the restart budget is full again
-    restart_backoff: float = 0.5  # before the second restart in a row; doubled for each further one
-    stuck_caller_timeout: float = 60.0  # a caller that reads nothing at all, then it is disconnected
+    max_frame_bytes: int = 16 * 1024 * 1024  # one frame from a caller; told in Welcome -> the connection is refused
+    line_bytes: int = 16 * 1024 * 1024  # one line of an agent's output -> it is dropped; the requests in flight fail
+    agent_input_bytes: int = 32 * 1024 * 1024  # waiting for an agent that does not read its input -> requests fail
+    caller_output_bytes: int = 8 * 1024 * 1024  # waiting for a caller that does not read -> its agents are paused
+    requests_per_connection: int = 1024  # unanswered requests of one connection -> the next one fails
+    requests_per_session: int = 1024  # requests of one session that its agent has not answered -> the next one fails
+    sessions_per_caller: int = 1024  # live sessions of one caller -> the next one is not opened
+    processes: int = 1024  # agent programs running at once -> the next one is not started
+    callbacks_per_session: int = 256  # questions of an agent open at once -> the next one is refused
+    bootstrap_notifications: int = 65_536  # notifications before the session is open -> it is not opened
+    bootstrap_bytes: int = 64 * 1024 * 1024  # and their total size -> it is not opened
+    session_id_bytes: int = 1024  # the session id an agent chooses -> the session is not opened
+    stderr_tail: int = 4000  # characters of an agent's stderr kept for errors -> older ones go
+    noise_tail: int = 2000  # characters of output that is no protocol kept for errors -> the middle goes
+    recent_activity: int = 16  # entries of recent ACP activity kept for errors -> older ones go
+    restarts: int = 3  # automatic restarts of one session -> it is given up
+
+    hello_timeout: float = 5.0  # from connecting to a complete Hello -> the connection is refused
+    initialize_timeout: float = 30.0  # the agent's answer to initialize -> the agent is ended
+    session_open_timeout: float = 60.0  # its answer to session/new, session/load, session/resume -> the agent is ended
+    request_timeout: float = 120.0  # its answer to any other request but a prompt -> error acp_timeout
+    inactivity_timeout: float = 600.0  # a turn without output, not counting questions -> error acp_timeout and a cancel
+    callback_timeout: float = 120.0  # a question put to the caller -> the agent is refused
+    cancel_grace: float = 10.0  # from telling an agent to cancel to the end of its turn -> the agent is restarted
+    input_close_grace: float = 0.5  # from closing an agent's input to its exit -> SIGTERM
+    kill_grace: float = 5.0  # from SIGTERM to its exit -> SIGKILL
+    abort_grace: float = 1.0  # the same for an agent whose start failed -> SIGKILL
+    reap_timeout: float = 5.0  # from SIGKILL to its exit -> the process is given up
+    restart_refill_after: float = 600.0  # without a crash -> the restart budget is full again
+    restart_backoff: float = 0.5  # before the second restart in a row, doubled for each further one -> the restart
+    stuck_caller_timeout: float = 60.0  # a caller that reads nothing at all -> it is disconnected
+    exchange_timeout: float = 600.0  # an answer of the resumable path that nobody collects -> it is forgotten
+
+    def __post_init__(self) -> None:
+        for field in msgspec.structs.fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.type is float or field.name in MAY_BE_ZERO else 1
+            if not math.isfinite(value) or value < least:
+                raise ConfigError(f"{field.name} has to be a number of at least {least}, not {value}")
+        if self.line_bytes > self.max_frame_bytes:
+            raise ConfigError("line_bytes cannot be more than max_frame_bytes: a line travels in one frame")
+
+
+# Nothing may be kept, or tried again; every other bound of 0 would be a sidecar that does nothing.
+MAY_BE_ZERO = frozenset(("restarts", "stderr_tail", "noise_tail", "recent_activity"))
 
 
 class Gauge:

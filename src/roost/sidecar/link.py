@@ -2,32 +2,41 @@
 
 The hot path is `receive`: a `session/update` is peeked at in one decode and handed on as the line it came in.
 Everything else goes through the JSON-RPC peer. An agent's stdout may hold anything; what is no protocol is counted,
-remembered for error messages and skipped (STD-4).
+remembered for error messages and skipped (STD-4). What is told never depends on how the output was cut into chunks:
+whatever a line brings about has happened before the next line is looked at.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
-from roost.errors import RemoteProtocolError, RoostError, RpcError
-from roost.rpc.events import Answered, Called, Failed, Malformed, Notified, PeerEvent, Withdrawn
+from roost.errors import CodecError, LimitError, RemoteProtocolError, RoostError, RpcError, SidecarError
+from roost.rpc.events import Answered, Called, Failed, Malformed, Notified, PeerEvent, Refused, Withdrawn
+from roost.rpc.limits import PeerLimits
+from roost.rpc.messages import INTERNAL_ERROR
 from roost.rpc.peer import Peer
 from roost.sidecar.activity import Activity
-from roost.sidecar.commands import PauseAgent, ResumeAgent, WriteAgent
+from roost.sidecar.commands import SIGKILL, PauseAgent, ResumeAgent, SignalAgent, WriteAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Wait
 from roost.sidecar.launch import Launch
+from roost.sidecar.limits import WARN_AT, Gauge
+from roost.sidecar.payloads import UNREADABLE
 from roost.wire.framing import LineFramer
+
+UPDATE = "session/update"
+HANDSHAKE_CALLS = 4  # of the sidecar's own, on top of those of callers
 
 
 class AgentGone(RoostError):
-    """The agent exited while an answer was expected."""
+    """The agent exited while an answer was expected; `failure` says it better when it never ran."""
 
-    def __init__(self, exit_code: int | None) -> None:
+    def __init__(self, exit_code: int | None, failure: SidecarError | None = None) -> None:
         super().__init__(exit_code)
         self.exit_code = exit_code
+        self.failure = failure
 
 
 class LineTooLong(RoostError):
@@ -55,11 +64,12 @@ class Inbound(msgspec.Struct, frozen=True, gc=False):
 class Sink(Protocol):
     """Who hears an agent: the bootstrap conversation first, then the session."""
 
-    def noticed(self, line: bytes, method: str, update: str | None) -> None: ...
+    def noticed(self, line: bytes, method: str, update: str | None) -> None:
+        """A notification; `update` is the kind of a session/update."""
+
     def asked(self, inbound: Inbound) -> None: ...
     def withdrawn(self, token: int) -> None: ...
     def wrote_stderr(self, chunk: bytes) -> None: ...
-    def overflowed(self) -> None: ...
     def exited(self, exit_code: int | None) -> None: ...
 
 
@@ -72,14 +82,16 @@ class _Params(msgspec.Struct, gc=False):
 
 
 class _UpdateNotice(msgspec.Struct, gc=False):
-    """Just enough of a session/update to route it; `id` present would make it a request."""
+    """A plain session/update, and just enough of it to route it: anything else does not decode."""
 
-    method: str
+    jsonrpc: Literal["2.0"]
+    method: Literal["session/update"]
     params: _Params
-    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    id: msgspec.UnsetType = msgspec.UNSET
 
 
 _peek_update = msgspec.json.Decoder(_UpdateNotice).decode
+_decode_params = msgspec.json.Decoder(_Params).decode
 
 
 class Link:
@@ -87,21 +99,29 @@ class Link:
 
     def __init__(self, context: Context, process: str, launch: Launch, sink: Sink) -> None:
         limits = context.limits
+        stage = context.stage
         self._context = context
         self._framer = LineFramer(limits.line_bytes)
-        self._peer = Peer(first_id=1, answer_malformed=False)
+        self._line = Gauge("line_bytes", limits.line_bytes, context.warn)
+        self._careful = int(limits.line_bytes * WARN_AT)
+        peer_limits = PeerLimits(
+            open_calls=limits.requests_per_session + HANDSHAKE_CALLS, open_requests=limits.callbacks_per_session + 1
+        )
+        self._peer = Peer(first_id=1, answer_malformed=False, limits=peer_limits)
         self._calls: dict[int, Wait] = {}
         self._paused_for: set[int] = set()
+        self._input = Gauge("agent_input_bytes", limits.agent_input_bytes, context.warn)
+        self._choked = False
         self.process = process
         self.launch = launch
         self.sink = sink
         self.pid: int | None = None
-        self.started = context.stage.wait()
-        self.exit = context.stage.wait()
-        self.aftermath = context.stage.wait()  # of a crash: settles with a restart.Recovery
-        self.closing = False
+        self.started = stage.wait()
+        self.exit = stage.wait()
+        self.aftermath = stage.wait()  # of a crash: settles with a restart.Recovery, or None when the session closed
+        self.ending: Wait | None = None  # once it is being ended: settles when it is forgotten
         self.queued_input = 0
-        self.last_output = context.stage.now
+        self.last_output = stage.now
         self.activity = Activity(
             entries=limits.recent_activity, stderr_tail=limits.stderr_tail, noise_tail=limits.noise_tail
         )
@@ -111,33 +131,50 @@ class Link:
     def receive(self, chunk: bytes) -> None:
         """One chunk of stdout, split anywhere."""
         self.last_output = self._context.stage.now
+        if self._framer.held + len(chunk) < self._careful:
+            self._read(self._framer.feed(chunk))
+            return
+        pieces = chunk.split(b"\n")  # some line may be too long: what came before it counts, what comes after too
+        for index, piece in enumerate(pieces, 1 - len(pieces)):
+            lines = self._framer.feed(piece + b"\n" if index else piece)
+            for line in lines:
+                self._line.watch(len(line))
+            self._read(lines)
+            if self._framer.take_overflows():
+                self._overflowed()
+
+    def _read(self, lines: list[bytes]) -> None:
         stage = self._context.stage
-        for line in self._framer.feed(chunk):
+        ready, updates = stage.ready, 0
+        for line in lines:
             try:
                 notice = _peek_update(line)
-                if notice.method == "session/update" and notice.id is msgspec.UNSET:
+                if not line.isascii():
                     str(line, "utf-8")  # it becomes a BARE string: invalid UTF-8 must not reach a caller
-                    self.activity.received_notification("session/update")
-                    self.sink.noticed(line, "session/update", notice.params.update.session_update)
-                    continue
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                pass  # not a plain update: the peer says what it is
-            self._receive_other(line)
-            if stage.ready:
-                stage.run()
-        if self._framer.take_overflows():
-            self._overflowed()
+            except UNREADABLE:  # no plain update: the peer says what it is
+                self.activity.received_updates(updates)
+                updates = 0
+                self._read_other(line)
+            else:
+                updates += 1
+                self.sink.noticed(line, UPDATE, notice.params.update.session_update)
+                if ready:
+                    stage.run()
+        self.activity.received_updates(updates)
 
-    def _receive_other(self, line: bytes) -> None:
+    def _read_other(self, line: bytes) -> None:
+        stage = self._context.stage
         for event in self._peer.receive(line):
             self._happened(event)
+            if stage.ready:
+                stage.run()
         self.flush()
 
     def _happened(self, event: PeerEvent) -> None:
         match event:
             case Notified(method=method, params=params, message=message):
                 self.activity.received_notification(method)
-                self.sink.noticed(message, method, _update_tag(method, params))
+                self.sink.noticed(message, method, None if method != UPDATE or params is None else _tag(params))
             case Called(token=token, method=method, params=params, raw_id=raw_id, message=message):
                 self.activity.received_request(method, raw_id.decode("utf-8", "replace"))
                 self.sink.asked(Inbound(token, method, None if params is None else bytes(params), raw_id, message))
@@ -146,15 +183,17 @@ class Link:
             case Failed(call=call, error=RpcError() as error, message=message):
                 self._settle(call, Answer(message, None, error))
             case Failed(call=call, error=RemoteProtocolError() as fault, message=message):
-                loose = _loose_error(message)
+                loose = _loose_answer(message)
                 if loose is not None:
-                    self._settle(call, Answer(message, None, loose))
+                    self._settle(call, loose)
                 elif call in self._calls:
                     self._calls.pop(call).fail(fault)
             case Withdrawn(token=token):
                 self.sink.withdrawn(token)
             case Malformed(message=message):
                 self.activity.received_garbage(message)
+            case Refused(limit=limit, bound=bound):
+                self._context.note("debug", f"{self.process}: a message was refused: limit {limit} of {bound}")
 
     def _settle(self, call: int, answer: Answer) -> None:
         wait = self._calls.pop(call, None)
@@ -164,29 +203,32 @@ class Link:
     def _overflowed(self) -> None:
         bound = self._context.limits.line_bytes
         self._context.note("warning", f"{self.process}: a line longer than line_bytes ({bound}) was dropped")
-        for wait in self._drain_calls():
-            wait.fail(LineTooLong(f"ACP adapter emitted a line longer than {bound} bytes"))
-        self.sink.overflowed()
+        self.fail_calls(LineTooLong(f"ACP adapter emitted a line longer than {bound} bytes (limit line_bytes)"))
+        self._context.stage.run()
+
+    def fail_calls(self, error: Exception) -> None:
+        """No answer will come, or none that could be trusted."""
+        calls, self._calls = self._calls, {}
+        for call, wait in calls.items():
+            self._peer.forget(call)
+            wait.fail(error)
 
     def receive_stderr(self, chunk: bytes) -> None:
         self.last_output = self._context.stage.now
         self.activity.wrote_stderr(chunk)
         self.sink.wrote_stderr(chunk)
 
-    def exited(self, exit_code: int | None) -> None:
-        """The process is gone; a last line without its newline still counts."""
+    def exited(self, exit_code: int | None, failure: SidecarError | None = None) -> None:
+        """The process is gone, or given up; a last line without its newline still counts."""
+        if self.gone:
+            return
         tail = self._framer.finish()
         if tail is not None:
-            self._receive_other(tail)
+            self._read([tail])
         self._peer.end("the agent exited")
-        for wait in self._drain_calls():
-            wait.fail(AgentGone(exit_code))
         self.exit.resolve(exit_code)
+        self.fail_calls(AgentGone(exit_code, failure))
         self.sink.exited(exit_code)
-
-    def _drain_calls(self) -> list[Wait]:
-        waits, self._calls = list(self._calls.values()), {}
-        return waits
 
     # ---- to the agent
 
@@ -194,14 +236,30 @@ class Link:
     def gone(self) -> bool:
         return self.exit.settled
 
+    @property
+    def open_calls(self) -> int:
+        return len(self._calls)
+
     def call(self, method: str, params: bytes) -> tuple[int, Wait]:
         """Sends a request; the wait settles with an Answer, or fails with AgentGone or LineTooLong."""
-        call = self._peer.call(method, params)
         wait = self._context.stage.wait()
+        if self.gone:
+            wait.fail(AgentGone(self.exit.value))
+            return 0, wait
+        try:
+            call = self._peer.call(method, params)
+        except LimitError as error:
+            raise SidecarError("limit_exceeded", f"{self.process}: {error}") from None
         self._calls[call] = wait
         self.activity.sent(method, call)
         self.flush()
         return call, wait
+
+    def withdraw(self, call: int) -> None:
+        """Tells the agent that an answer is no longer wanted, in the way it may ignore (CAN-2)."""
+        if not self.gone:
+            self._peer.withdraw(call)
+            self.flush()
 
     def forget(self, call: int) -> None:
         """No longer waits for an answer; a late one is ignored (ENV-13)."""
@@ -209,8 +267,9 @@ class Link:
         self._peer.forget(call)
 
     def notify(self, method: str, params: bytes) -> None:
-        self._peer.notify(method, params)
-        self.flush()
+        if not self.gone:
+            self._peer.notify(method, params)
+            self.flush()
 
     def answer(self, token: int, result: bytes) -> None:
         if not self.gone:
@@ -218,53 +277,81 @@ class Link:
             self.flush()
 
     def fail(self, token: int, error: RpcError) -> None:
-        if not self.gone:
+        if self.gone:
+            return
+        try:
             self._peer.fail(token, error)
-            self.flush()
+        except CodecError:  # nothing that can be sent; the agent still gets an answer
+            self._peer.fail(token, RpcError(INTERNAL_ERROR, "the error cannot be told"))
+        self.flush()
+
+    def admit_input(self, size: int) -> None:
+        """Raises SidecarError `limit_exceeded` when the agent leaves too much unread for `size` more bytes."""
+        self._input.admit(self.queued_input + size, f"{self.process} does not read its input")
+
+    def input_queued(self, queued: int) -> None:
+        self.queued_input = queued
+        self._input.watch(queued)
 
     def flush(self) -> None:
         messages = self._peer.outgoing()
-        if messages and not self.gone:
-            self._context.emit(WriteAgent(self.process, b"\n".join(messages) + b"\n"))
+        if not messages or self.gone or self._choked:
+            return
+        data = b"\n".join(messages) + b"\n"
+        if self.queued_input and self.queued_input + len(data) > self._input.bound:
+            # It asks and asks, and takes no answer: there is no way to go on with it.
+            self._choked = True
+            text = f"{self.process} does not read its input: limit {self._input.limit} of {self._input.bound} reached"
+            self._context.note("warning", f"{text}; it is ended")
+            self._context.emit(SignalAgent(self.process, SIGKILL))
+            return
+        self._context.emit(WriteAgent(self.process, data))
 
     # ---- back-pressure
 
     def pause_for(self, connection: int) -> None:
-        if not self._paused_for and not self.gone:
+        if not self._paused_for and not self.gone and self.ending is None:  # what ends is read to its end
             self._context.emit(PauseAgent(self.process))
         self._paused_for.add(connection)
 
     def unpause_for(self, connection: int) -> None:
         if connection in self._paused_for:
             self._paused_for.discard(connection)
-            if not self._paused_for and not self.gone:
+            if not self._paused_for and not self.gone and self.ending is None:
                 self.last_output = self._context.stage.now  # its silence was ours
                 self._context.emit(ResumeAgent(self.process))
 
     @property
     def paused(self) -> bool:
-        return bool(self._paused_for)
+        return bool(self._paused_for) and self.ending is None
 
 
-def _update_tag(method: str, params: Any) -> str | None:
-    if method != "session/update" or params is None:
-        return None
+def _tag(params: msgspec.Raw) -> str | None:
     try:
-        return msgspec.json.decode(params, type=_Params).update.session_update
-    except (msgspec.MsgspecError, RecursionError):
+        return _decode_params(params).update.session_update
+    except UNREADABLE:
         return None
 
 
-class _Failure(msgspec.Struct):
-    error: dict[str, Any]
-    result: msgspec.UnsetType = msgspec.UNSET
+class _LooseResponse(msgspec.Struct):
+    error: dict[str, Any] | None = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def _loose_error(message: bytes) -> RpcError | None:
-    """An error object that is no proper one (agents leave out `message`, or send a textual code), as far as it goes."""
+def _loose_answer(message: bytes) -> Answer | None:
+    """A response that breaks a rule agents are known to break, as far as it goes: an error object without a message
+    or with a textual code; `"error":null` beside a result."""
     try:
-        error = msgspec.json.decode(message, type=_Failure).error
-    except (msgspec.MsgspecError, RecursionError):
+        message.decode()
+        loose = msgspec.json.decode(message, type=_LooseResponse)
+    except UNREADABLE:
         return None
-    code, text = error.get("code"), error.get("message")
-    return RpcError(code if isinstance(code, int) else 0, text if isinstance(text, str) else "", error.get("data"))
+    if loose.error is None:
+        return None if loose.result is msgspec.UNSET else Answer(message, bytes(loose.result), None)
+    if loose.result is not msgspec.UNSET:
+        return None
+    code, text = loose.error.get("code"), loose.error.get("message")
+    error = RpcError(
+        code if isinstance(code, int) else 0, text if isinstance(text, str) else "", loose.error.get("data")
+    )
+    return Answer(message, None, error)

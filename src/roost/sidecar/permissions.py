@@ -6,11 +6,18 @@ that id, or nothing. What selects nothing is `cancelled`, never an approval (PER
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
+
+from roost.sidecar.payloads import UNREADABLE, members, string
 
 CANCELLED = b'{"outcome":{"outcome":"cancelled"}}'
 
-# What each reply may select, best first; each target is an option kind or one of the ids agents use for it.
+# A permissionId is only a label for the caller, and has to fit beside the question in one frame.
+PERMISSION_ID_LENGTH = 1024
+
+# What each reply may select, best first; each target is an option kind and the ids agents use for it.
 _ALLOW_ONCE = ("allow_once", frozenset(("once", "allow_once")))
 _ALLOW_ALWAYS = ("allow_always", frozenset(("always", "allow_always")))
 _REJECT_ONCE = ("reject_once", frozenset(("reject", "reject_once")))
@@ -24,15 +31,27 @@ _TARGETS = {
     "reject_once": (_REJECT_ONCE,),
     "reject_always": (_REJECT_ALWAYS, _REJECT_ONCE),
 }
+# An id that says one thing and a kind that says the other: the kind decides, so that no word selects its opposite.
+_CONTRADICTION = {"allow": ("reject_once", "reject_always"), "reject": ("allow_once", "allow_always")}
+
+
+_ABSENT = msgspec.Raw(b"null")
 
 
 class _Option(msgspec.Struct):
-    option_id: str | None = msgspec.field(name="optionId", default=None)
-    kind: str | None = None
+    option_id: msgspec.Raw = msgspec.field(name="optionId", default=_ABSENT)
+    kind: msgspec.Raw = _ABSENT
 
 
 class _Params(msgspec.Struct):
     options: list[msgspec.Raw] = []
+
+
+class Option(NamedTuple):
+    """One option of a request. A member that is no string is None."""
+
+    id: str | None
+    kind: str | None
 
 
 def outcome(reply: str, params: bytes | None) -> bytes:
@@ -40,11 +59,12 @@ def outcome(reply: str, params: bytes | None) -> bytes:
     options = _options(params)
     targets = _TARGETS.get(reply)
     if targets is None:
-        return _selected(reply) if any(option.option_id == reply for option in options) else CANCELLED
+        return _selected(reply) if any(option.id == reply for option in options) else CANCELLED
     for kind, ids in targets:
+        opposite = _CONTRADICTION["reject" if kind.startswith("reject") else "allow"]
         for option in options:
-            if option.option_id in ids or option.kind == kind:
-                return _selected(option.option_id or kind)
+            if option.kind == kind or (option.id in ids and option.kind not in opposite):
+                return _selected(kind if option.id is None else option.id)
     if not options:  # an agent that offers nothing to choose from expects the plain words
         return _selected(targets[0][0])
     return CANCELLED
@@ -52,33 +72,30 @@ def outcome(reply: str, params: bytes | None) -> bytes:
 
 def refusal(params: bytes | None) -> bytes:
     """What an agent is told when nobody can answer: a rejection it offered, else `cancelled`."""
-    options = _options(params)
-    for option in options:
-        if option.kind == "reject_once" and option.option_id:
-            return _selected(option.option_id)
+    for option in _options(params):
+        if option.kind == "reject_once" and option.id is not None:
+            return _selected(option.id)
     return CANCELLED
 
 
 def permission_id(params: bytes | None) -> str:
-    """`params.permissionId` when it is a string, else the word `permission`."""
-    try:
-        found = msgspec.json.decode(params or b"{}", type=dict[str, msgspec.Raw]).get("permissionId")
-        return "permission" if found is None else msgspec.json.decode(found, type=str)
-    except msgspec.MsgspecError:
-        return "permission"
+    """`params.permissionId` when it is a string of sensible length, else the word `permission`."""
+    found = string((members(params) or {}).get("permissionId"))
+    return "permission" if found is None or len(found) > PERMISSION_ID_LENGTH else found
 
 
-def _options(params: bytes | None) -> list[_Option]:
+def _options(params: bytes | None) -> list[Option]:
     try:
         raw = msgspec.json.decode(params or b"{}", type=_Params).options
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return []
     options = []
     for item in raw:
         try:
-            options.append(msgspec.json.decode(item, type=_Option))
-        except msgspec.MsgspecError:
+            option = msgspec.json.decode(item, type=_Option)
+        except UNREADABLE:
             continue  # an option nobody can read cannot be chosen
+        options.append(Option(string(option.option_id), string(option.kind)))
     return options
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from roost.acp.dialect import V1, V2
-from roost.errors import RemoteProtocolError, SidecarError
+from roost.errors import RoostError, SidecarError
 from roost.sidecar.callers import Connection
-from roost.sidecar.cancel import cancel, watch_cancel, watch_turn
+from roost.sidecar.cancel import CANCEL, cancel, tell, wait_for_end, watch_turn
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut, Wait
 from roost.sidecar.gen.messages import AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
-from roost.sidecar.limits import limit_exceeded
+from roost.sidecar.launch import shown
 from roost.sidecar.link import AgentGone, Answer, LineTooLong, Link
 from roost.sidecar.open import exit_text
+from roost.sidecar.payloads import compact, encoded, items, members, string
 from roost.sidecar.sessions import Life, Session, unknown_session
 
 PROMPT = "session/prompt"
-CANCEL = "session/cancel"
 SET_MODE = "session/set_mode"
 SET_OPTION = "session/set_config_option"
 TIMED_OUT = -32000
@@ -31,75 +28,85 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
     session = context.sessions.owned(request.session_id, connection.caller)
     session.join(connection)
     yield from settled(session)
-    link = session.link
     method = request.method
     if method == CANCEL:
         return rpc_response(session, (yield from cancel(context, session, encode_params(params))))
-    if is_notification(method, link.launch.protocol_version):
-        link.notify(method, encode_params(params))
+    if session.link.launch.dialect.is_notification(method):
+        data = encode_params(params)
+        session.link.admit_input(len(data))
+        session.link.notify(method, data)
         return rpc_response(session, b'{"jsonrpc":"2.0","id":null,"result":{}}')
     if method == PROMPT:
         while session.cancelling is not None:  # a late cancel must not hit the next prompt
             yield session.cancelling
             yield from settled(session)
-        link = session.link
-    return (yield from exchange(context, session, link, method, params))
+    return (yield from exchange(context, session, method, params))
 
 
 def settled(session: Session) -> Conversation[None]:
     """Waits for a restart under way. Raises when the session ended meanwhile."""
-    while session.recovery is not None:
+    while session.recovery is not None and session.life is Life.RECOVERING:
         yield session.recovery
     if session.life is not Life.LIVE:
         raise unknown_session(session.id)
 
 
 def exchange(
-    context: Context, session: Session, link: Link, method: str, params: dict[str, msgspec.Raw]
+    context: Context, session: Session, method: str, params: dict[str, msgspec.Raw]
 ) -> Conversation[AcpResponse]:
+    """One request to the agent and what comes of it. What a failed prompt took from the session is given back."""
+    link = session.link
     preamble = session.preamble if method == PROMPT else None
     if preamble is not None:
-        session.preamble = None
         params["prompt"] = with_preamble(preamble, params.get("prompt"))
     data = encode_params(params)
-    bound = context.limits.agent_input_bytes
-    if link.queued_input + len(data) > bound:
-        session.preamble = session.preamble or preamble
-        raise limit_exceeded("agent_input_bytes", bound, f"{link.process} does not read its input")
+    link.admit_input(len(data))
+    session.request_count.admit(link.open_calls + 1, f"session {session.id} has too many requests open")
     mark = session.tellings
     call, wait = link.call(method, data)
     if method == PROMPT:
+        session.preamble = None
         session.turns.prompt_sent(call)
         session.prompts[call] = wait
     try:
         answer: Answer = yield from answered_in_time(context, session, link, method, wait)
     except TimedOut as timeout:
-        return rpc_response(session, timed_out(context, session, link, method, call, timeout.timeout))
-    except AgentGone as gone:
-        text = exit_text(link, gone.exit_code, call)
-        if session.life in (Life.CLOSING, Life.ENDED):
-            raise SidecarError("invalid_state", f"{text}; the session was closed") from None
-        recovery = yield link.aftermath
-        if recovery.live:
+        return rpc_response(session, timed_out(context, session, link, method, call, wait, timeout.timeout))
+    except RoostError as fault:
+        prompt_over(session, call, None)
+        error = yield from failed(session, link, method, call, fault)
+        if session.life in (Life.LIVE, Life.RECOVERING):
             session.preamble = session.preamble or preamble
-        raise SidecarError("invalid_state", text + recovery.sentence) from None
-    except LineTooLong as fault:
-        session.preamble = session.preamble or preamble
-        session.turns.prompt_answered(call, None, failed=True)
-        raise SidecarError("limit_exceeded", str(fault)) from None
-    except RemoteProtocolError as fault:
-        session.preamble = session.preamble or preamble
-        session.turns.prompt_answered(call, None, failed=True)
-        raise SidecarError("invalid_state", f"ACP {method} (id={call}): {fault}") from None
+        raise error from None
     finally:
-        session.prompts.pop(call, None)
+        session.request_count.watch(link.open_calls)
     if method == PROMPT:
-        session.turns.prompt_answered(call, stop_reason(answer), failed=answer.error is not None)
-        if answer.error is None and link.launch.protocol_version >= V2.version:
+        prompt_over(session, call, answer)
+        if answer.error is None and link.launch.by_state:
             context.stage.start(watch_turn(context, session, link))
     elif answer.error is None:
         track(session, method, params, answer, mark)
     return rpc_response(session, answer.text)
+
+
+def prompt_over(session: Session, call: int, answer: Answer | None) -> None:
+    """A prompt has its answer, or never will."""
+    if session.prompts.pop(call, None) is not None:
+        reason = None if answer is None else string((members(answer.result) or {}).get("stopReason"))
+        session.turns.prompt_answered(call, reason, failed=answer is None or answer.error is not None)
+
+
+def failed(session: Session, link: Link, method: str, call: int, fault: RoostError) -> Conversation[SidecarError]:
+    """What a caller is told of a request that got no answer. After a crash: once it is known what became of it."""
+    match fault:
+        case AgentGone(exit_code=exit_code):
+            text = exit_text(link, exit_code, call)
+            recovery = (yield link.aftermath) if session.life in (Life.LIVE, Life.RECOVERING) else None
+            ending = "; the session was closed" if recovery is None else recovery.sentence
+            return SidecarError("invalid_state", text + ending)
+        case LineTooLong():
+            return SidecarError("limit_exceeded", str(fault))
+    return SidecarError("invalid_state", f"ACP {method} (id={call}): {fault}")
 
 
 def answered_in_time(context: Context, session: Session, link: Link, method: str, wait: Wait) -> Conversation[Answer]:
@@ -111,28 +118,47 @@ def answered_in_time(context: Context, session: Session, link: Link, method: str
     sent = stage.now
     while True:
         remaining = max(sent, session.last_sign_of_life(link)) + limits.inactivity_timeout - stage.now
+        if remaining <= 0:
+            raise TimedOut(limits.inactivity_timeout)
         try:
-            answer = yield stage.within(max(remaining, 0.0), wait)
-            return answer
+            answer = yield stage.within(remaining, wait)
         except TimedOut:
-            if max(sent, session.last_sign_of_life(link)) + limits.inactivity_timeout <= stage.now:
-                raise TimedOut(limits.inactivity_timeout) from None
+            continue
+        return answer
 
 
-def timed_out(context: Context, session: Session, link: Link, method: str, call: int, seconds: float) -> bytes:
+def outlast(context: Context, session: Session, call: int, wait: Wait) -> Conversation[None]:
+    """A prompt that was answered for its agent is under way until the agent says so too."""
+    answer: Answer | None = None
+    try:
+        answer = yield wait
+    except RoostError:
+        pass
+    prompt_over(session, call, answer)
+
+
+def timed_out(
+    context: Context, session: Session, link: Link, method: str, call: int, wait: Wait, seconds: float
+) -> bytes:
     """The agent is told to stop; the caller gets a JSON-RPC error with all there is to know (4.4)."""
-    link.forget(call)
-    state = "sent session/cancel notification"
-    if link.gone:  # pragma: no cover - an agent that is gone has failed the call already
-        state = "failed to send session/cancel notification: the agent is gone"
-    else:
-        link.notify(CANCEL, msgspec.json.encode({"sessionId": session.id}))
+    busy = session.turns.busy
     if method == PROMPT:
-        context.stage.start(watch_cancel(context, session, link))
+        context.stage.start(outlast(context, session, call, wait))
+        context.stage.start(wait_for_end(context, session, link))
+    else:
+        link.withdraw(call)
+        link.forget(call)
+    if method != PROMPT and busy:  # a session/cancel would hit a turn that has nothing to do with this request
+        state = "sent $/cancel_request notification"
+    else:
+        problem = tell(session, link)
+        state = "sent session/cancel notification"
+        if problem is not None:
+            state = f"failed to send session/cancel notification: {problem}"
     milliseconds = round(seconds * 1000)
     activity = link.activity
     message = (
-        f"ACP request {method} (id={call}) timed out after {milliseconds}ms. adapter process {link.process}. "
+        f"ACP request {shown(method)} (id={call}) timed out after {milliseconds}ms. adapter process {link.process}. "
         f"{state}. {activity.sentence()}"
     )
     data = {
@@ -152,19 +178,19 @@ def timed_out(context: Context, session: Session, link: Link, method: str, call:
 
 def session_params(request: AcpSessionRequest) -> dict[str, msgspec.Raw]:
     """The members of `params`, sessionId forced. A value that is no object becomes `{"value": …}`."""
-    members: dict[str, msgspec.Raw] = {}
+    found: dict[str, msgspec.Raw] = {}
     if request.params is not None:
         try:
-            text = msgspec.json.format(request.params.encode(), indent=-1)  # on one line, and checked
-            value = msgspec.json.decode(text, type=msgspec.Raw)
-            if text[:1] == b"{":
-                members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-            elif text != b"null":
-                members = {"value": value}
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            text = compact(request.params)
+        except ValueError as error:
             raise SidecarError("invalid_state", f"invalid session request params JSON: {error}") from None
-    members["sessionId"] = msgspec.Raw(msgspec.json.encode(request.session_id))
-    return members
+        object_members = members(text)
+        if object_members is not None:
+            found = object_members
+        elif text != b"null":
+            found = {"value": msgspec.Raw(text)}
+    found["sessionId"] = encoded(request.session_id)
+    return found
 
 
 def encode_params(params: dict[str, msgspec.Raw]) -> bytes:
@@ -173,15 +199,7 @@ def encode_params(params: dict[str, msgspec.Raw]) -> bytes:
 
 def with_preamble(preamble: str, prompt: msgspec.Raw | None) -> msgspec.Raw:
     """The prompt with a text block put first; what is no list of blocks becomes one."""
-    block = msgspec.Raw(msgspec.json.encode({"type": "text", "text": preamble}))
-    blocks = [] if prompt is None or bytes(prompt)[:1] != b"[" else msgspec.json.decode(prompt, type=list[msgspec.Raw])
-    return msgspec.Raw(msgspec.json.encode([block, *blocks]))
-
-
-def is_notification(method: str, version: int) -> bool:
-    """Whether the agent's dialect knows the method as a notification only."""
-    dialect = V2 if version >= V2.version else V1
-    return dialect.is_notification(method)
+    return encoded([encoded({"type": "text", "text": preamble}), *(items(prompt) or [])])
 
 
 def rpc_response(session: Session, text: bytes) -> AcpSessionRpcResponse:
@@ -194,30 +212,15 @@ def rpc_response(session: Session, text: bytes) -> AcpSessionRpcResponse:
 def track(session: Session, method: str, params: dict[str, msgspec.Raw], answer: Answer, mark: int) -> None:
     """Keeps modes and options up to date, and tells them once: not when the agent has told them itself."""
     if method == SET_MODE:
-        mode = decoded(params.get("modeId"))
-        if isinstance(mode, str):
+        mode = string(params.get("modeId"))
+        if mode is not None:
             update = session.facts.mode_chosen(mode)
             if not (session.mode_told[0] > mark and session.mode_told[1] == mode):
                 session.publish_update(update)
     elif method == SET_OPTION:
-        option = decoded(params.get("configId"))
-        if isinstance(option, str) and "value" in params:
-            changed = session.facts.option_chosen(option, decoded(params["value"]), full_list(answer))
+        option = string(params.get("configId"))
+        if option is not None and "value" in params:
+            answered = items((members(answer.result) or {}).get("configOptions"))
+            changed = session.facts.option_chosen(option, params["value"], answered)
             if changed is not None and not session.options_told > mark:
                 session.publish_update(changed)
-
-
-def full_list(answer: Answer) -> list[Any] | None:
-    result = None if answer.result is None else msgspec.json.decode(answer.result)
-    options = result.get("configOptions") if isinstance(result, dict) else None
-    return options if isinstance(options, list) else None
-
-
-def stop_reason(answer: Answer) -> str | None:
-    result = None if answer.result is None else msgspec.json.decode(answer.result)
-    reason = result.get("stopReason") if isinstance(result, dict) else None
-    return reason if isinstance(reason, str) else None
-
-
-def decoded(raw: msgspec.Raw | None) -> Any:
-    return None if raw is None else msgspec.json.decode(raw)

@@ -9,14 +9,16 @@ import msgspec
 from roost.errors import RoostError
 from roost.sidecar.closing import end_agent
 from roost.sidecar.context import Context
-from roost.sidecar.conversation import Conversation
-from roost.sidecar.facts import Facts, Json
+from roost.sidecar.conversation import Conversation, TimedOut
+from roost.sidecar.facts import Facts
 from roost.sidecar.launch import Launch
 from roost.sidecar.open import Bootstrap, give_up, initialize, spawn
+from roost.sidecar.payloads import Json, member
 from roost.sidecar.sessions import Life, Session
 
 LOAD = "session/load"
 RESUME = "session/resume"
+CLOSED = "the session was closed"
 
 
 class Recovery(msgspec.Struct, frozen=True):
@@ -54,27 +56,23 @@ def recover(context: Context, session: Session, exit_code: int | None) -> Conver
     """One crash: at most one new agent, exactly one AcpAgentExitedEvent, then the requests in flight fail."""
     dead = session.link
     session.move(Life.RECOVERING)
-    settlement = session.recovery = dead.aftermath
-    dead.closing = True
+    session.recovery = dead.aftermath
     context.stage.start(end_agent(context, dead))
     recovery = yield from attempt(context, session)
+    session.recovery = None
     if session.life is not Life.RECOVERING:  # closed meanwhile: no event
-        session.recovery = None
-        settlement.resolve(recovery)
+        dead.aftermath.resolve(None)
         return
     session.publish_exit(dead, exit_code, recovery.restart, recovery.count)
-    session.recovery = None
     if recovery.live:
         session.move(Life.LIVE)
         session.exit_code = None
-        settlement.resolve(recovery)
-        if session.link.gone:  # it died again before anybody could look
-            context.sessions.crashed(session, session.link.exit.value)
+        dead.aftermath.resolve(recovery)
         return
     context.note("warning", f"session {session.id}: given up after a crash{recovery.sentence}")
     context.sessions.remove(session)
     session.move(Life.ENDED)
-    settlement.resolve(recovery)
+    dead.aftermath.resolve(recovery)
     context.sessions.dismiss(session)
 
 
@@ -83,37 +81,48 @@ def attempt(context: Context, session: Session) -> Conversation[Recovery]:
     maximum = limits.restarts
     if session.last_crash is not None and now - session.last_crash >= limits.restart_refill_after:
         session.restarts = 0
+        session.restart_count.watch(0)
     session.last_crash = now
     if session.restarts >= maximum:
         return Recovery("exhausted", maximum, maximum)
     session.restarts += 1
+    session.restart_count.watch(session.restarts)
     count = session.restarts
-    if count > 1:
-        yield context.stage.pause(limits.restart_backoff * 2 ** (count - 2))
-        if session.life is not Life.RECOVERING:
-            return Recovery("failed", count, maximum, "the session was closed")
     try:
+        if count > 1:
+            yield from back_off(context, session, limits.restart_backoff * 2.0 ** (count - 2))
         restart = yield from reattach(context, session)
     except RoostError as error:
         return Recovery("failed", count, maximum, str(error))
+    except Exception as error:  # a mistake of ours must not leave a session that recovers for ever
+        context.broken(error)
+        return Recovery("failed", count, maximum, "internal error; the daemon's log has the details")
     return Recovery(restart, count, maximum)
+
+
+def back_off(context: Context, session: Session, seconds: float) -> Conversation[None]:
+    """Waits before trying again; not for a session that is closed meanwhile."""
+    try:
+        yield context.stage.within(seconds, session.ending)
+    except TimedOut:
+        return
+    raise RoostError(CLOSED)
 
 
 def reattach(context: Context, session: Session) -> Conversation[str]:
     """Starts the agent again and attaches the session natively; never a new session in silence."""
     launch = session.link.launch
-    bootstrap = spawn(context, launch, session.id, session.audience)
+    bootstrap = spawn(context, launch, session.id, session.audience, replays=True)
     session.starting = bootstrap.link
     try:
         yield from initialize(context, bootstrap)
-        method = native_method(bootstrap.initialized, launch.protocol_version)
+        method = native_method(bootstrap.initialized, launch)
         if method is None:
             yield from give_up(context, bootstrap)
             return "unsupported"
-        params = attach_params(session.id, launch)
-        attached: Json = yield from bootstrap.request(method, params, context.limits.session_open_timeout)
+        attached = yield from bootstrap.request(method, attach_params(session.id, launch), "session_open_timeout")
         if session.life is not Life.RECOVERING:
-            raise RoostError("the session was closed")
+            raise RoostError(CLOSED)
     except Exception:
         yield from give_up(context, bootstrap)
         raise
@@ -125,14 +134,14 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
 
 def take_over(session: Session, bootstrap: Bootstrap, attached: Json) -> None:
     """The session goes on with the new agent. What the agent replayed was heard before: it is not passed on."""
-    launch = bootstrap.link.launch
-    session.facts = Facts(launch.agent_type, attached, bootstrap.initialized, version=launch.protocol_version)
-    session.link = bootstrap.link
+    link = bootstrap.link
+    session.facts = Facts(link.launch.agent_type, attached, bootstrap.initialized, by_state=link.launch.by_state)
+    session.link = link
     session.asks = bootstrap.asks
-    bootstrap.link.sink = session
+    link.sink = session
     for connection in session.audience:
         if connection.blocked:
-            session.link.pause_for(connection.number)
+            link.pause_for(connection.number)
 
 
 def attach_params(session_id: str, launch: Launch) -> dict[str, Any]:
@@ -140,18 +149,13 @@ def attach_params(session_id: str, launch: Launch) -> dict[str, Any]:
     return {"sessionId": session_id, "cwd": launch.cwd, "mcpServers": servers}
 
 
-def native_method(initialized: Json, version: int) -> str | None:
+def native_method(initialized: Json, launch: Launch) -> str | None:
     """How this agent re-attaches a session, or None when it cannot. Only literal capabilities count."""
-    if version >= 2:
-        return RESUME if isinstance(_member(initialized.get("capabilities"), "session"), dict) else None
+    if launch.by_state:
+        return RESUME if isinstance(member(initialized.get("capabilities"), "session"), dict) else None
     capabilities = initialized.get("agentCapabilities")
-    if _member(capabilities, "loadSession") is True:
+    if member(capabilities, "loadSession") is True:
         return LOAD
-    sessions = _member(capabilities, "sessionCapabilities")
+    sessions = member(capabilities, "sessionCapabilities")
     stable = isinstance(sessions, dict) and isinstance(sessions.get("resume"), dict)
-    return RESUME if stable or _member(capabilities, "resume") is True else None
-
-
-def _member(raw: msgspec.Raw | None, name: str) -> Any:
-    value = None if raw is None else msgspec.json.decode(raw)
-    return value.get(name) if isinstance(value, dict) else None
+    return RESUME if stable or member(capabilities, "resume") is True else None

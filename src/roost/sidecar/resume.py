@@ -11,7 +11,6 @@ from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AgentQuery, SessionQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
-from roost.sidecar.facts import Json
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, AcpSessionResumedResponse
 from roost.sidecar.launch import Launch, merge_env, unknown_agent
 from roost.sidecar.open import (
@@ -19,14 +18,12 @@ from roost.sidecar.open import (
     Outcome,
     adopt,
     deliver,
-    give_up,
     handshake_failed,
-    initialize,
     open_new,
+    open_session,
     result_members,
-    session_id_of,
-    spawn,
 )
+from roost.sidecar.payloads import Json
 from roost.sidecar.prompt import settled
 from roost.sidecar.records import FOREIGN, SessionRecord
 from roost.sidecar.restart import attach_params, native_method
@@ -48,35 +45,27 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
         live.join(connection)
         yield from settled(live)
         return Outcome(AcpSessionResumedResponse(session_id=live.id, mode=NATIVE))
-    caller.session_count.admit(len(caller.sessions) + caller.opening + 1, f"caller {caller.name} cannot resume")
-    caller.opening += 1
-    try:
+    foreign = live is not None
+
+    def launched() -> Conversation[Launch]:
+        nonlocal foreign
         record = yield context.load(SessionQuery(request.session_id, caller.name))
-        foreign = live is not None or record is FOREIGN
-        known = record if isinstance(record, SessionRecord) else None
+        foreign = foreign or record is FOREIGN
         program = yield context.load(AgentQuery(request.agent_type))
         if program is None:
             raise unknown_agent(request.agent_type)
-        launch = resume_launch(program, request, known)
-        bootstrap = spawn(context, launch, request.session_id, [connection])
-        connection.starting.add(bootstrap.link)
-        try:
-            yield from initialize(context, bootstrap)
-            attached = None if foreign else (yield from attach(context, bootstrap, request.session_id))
-            if attached is not None:
-                mode, session = NATIVE, adopt(context, bootstrap, caller, request.session_id, attached)
-            else:
-                mode, session = FALLBACK, (yield from start_over(context, bootstrap, connection, request))
-        except Exception:
-            yield from give_up(context, bootstrap)
-            raise
-        finally:
-            connection.starting.discard(bootstrap.link)
-    finally:
-        caller.opening -= 1
-        context.callers.tidy(caller)
-    response = AcpSessionResumedResponse(session_id=session.id, mode=mode)
-    return Outcome(response, lambda: deliver(session, bootstrap))
+        return resume_launch(program, request, record if isinstance(record, SessionRecord) else None)
+
+    def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
+        attached = None if foreign else (yield from attach(context, bootstrap, request.session_id))
+        if attached is not None:
+            mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached)
+        else:
+            mode, session = FALLBACK, (yield from start_over(context, bootstrap, connection, request))
+        response = AcpSessionResumedResponse(session_id=session.id, mode=mode)
+        return Outcome(response, lambda: deliver(session, bootstrap))
+
+    return (yield from open_session(context, connection, request.session_id, launched(), opened))
 
 
 def resume_launch(program: Any, request: AcpResumeSessionRequest, known: SessionRecord | None) -> Launch:
@@ -102,18 +91,18 @@ def resume_launch(program: Any, request: AcpResumeSessionRequest, known: Session
 def attach(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversation[Json | None]:
     """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's."""
     launch = bootstrap.link.launch
-    method = native_method(bootstrap.initialized, launch.protocol_version)
+    method = native_method(bootstrap.initialized, launch)
     if method is None:
         return None
     params = attach_params(session_id, launch)
-    if launch.protocol_version >= 2:
+    if launch.by_state:
         params["replayFrom"] = {"type": "start"}
-    answer = yield from bootstrap.ask(method, params, context.limits.session_open_timeout)
+    answer = yield from bootstrap.ask(method, params, "session_open_timeout")
     if answer.error is not None:
         if is_unknown_session(answer.error, session_id):
-            bootstrap.notifications.clear()  # a partial replay of a session that is not there (alas#1039)
+            bootstrap.forget()  # a partial replay of a session that is not there
             return None
-        raise handshake_failed(method, answer.error)
+        raise handshake_failed(method, answer)
     return result_members(method, answer.result)
 
 
@@ -132,8 +121,7 @@ def start_over(
 ) -> Conversation[Session]:
     """The fallback tier: a new session on the same agent, told at its first prompt where its past can be read."""
     bootstrap.asks.session_id = ""
-    opened = yield from open_new(context, bootstrap)
-    session = adopt(context, bootstrap, connection.caller, session_id_of(opened, bootstrap), opened)
+    session = yield from open_new(context, bootstrap, connection)
     if request.transcript_path:
         session.preamble = (
             "You are continuing an earlier session. The full prior transcript is at "

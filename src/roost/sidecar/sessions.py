@@ -20,8 +20,10 @@ from roost.sidecar.gen.messages import (
     AcpSessionStateResponse,
     encode_acp_event,
 )
+from roost.sidecar.limits import Gauge
+from roost.sidecar.payloads import UNREADABLE, items, string
 from roost.sidecar.turns import Turns
-from roost.wire.bare import uint
+from roost.wire.bare import UINTS, uint
 
 if TYPE_CHECKING:
     from roost.sidecar.callbacks import Asks
@@ -45,6 +47,7 @@ LIFE_MOVES = {
 }
 
 _SESSION_EVENT = b"\x00"  # AcpEvent tag 0: AcpSessionEvent
+SHORT = len(UINTS)  # most lines: their length's varint is in the table
 
 
 class Session:
@@ -52,7 +55,9 @@ class Session:
 
     def __init__(self, context: Context, session_id: str, owner: Caller, link: Link, asks: Asks, facts: Facts) -> None:
         raw_id = session_id.encode()
+        limits = context.limits
         self._context = context
+        self._emit = context.emit
         self._event_head = _SESSION_EVENT + uint(len(raw_id)) + raw_id
         self.id = session_id
         self.owner = owner
@@ -60,15 +65,17 @@ class Session:
         self.asks = asks
         self.facts = facts
         self.life = Life.LIVE
-        self.turns = Turns(context.stage, by_state=link.launch.protocol_version >= 2)
+        self.turns = Turns(context.stage, by_state=link.launch.by_state)
         self.audience = asks.audience
         self.preamble: str | None = None
-        self.recovery: Wait | None = None  # while RECOVERING: settles with a restart.Recovery
+        self.recovery: Wait | None = None  # while RECOVERING: the dead link's aftermath
         self.starting: Link | None = None  # while RECOVERING: the agent being started
-        self.closed: Wait | None = None  # while CLOSING
+        self.ending = context.stage.wait()  # settles when the session begins to close, or is given up
         self.cancelling: Wait | None = None  # a cancel under way; the next prompt waits for its outcome
         self.prompts: dict[int, Wait] = {}  # session/prompt calls that wait for their answer
         self.watched = False  # the inactivity of its v2 turn is being watched
+        self.request_count = Gauge("requests_per_session", limits.requests_per_session, context.warn)
+        self.restart_count = Gauge("restarts", limits.restarts, context.warn)
         self.restarts = 0
         self.last_crash: float | None = None
         self.exit_code: int | None = None
@@ -80,6 +87,8 @@ class Session:
         if life not in LIFE_MOVES[self.life]:
             self._context.note("error", f"session {self.id}: {self.life.value} to {life.value}", bug=True)
         self.life = life
+        if life in (Life.CLOSING, Life.ENDED):
+            self.ending.resolve()
 
     @property
     def agent_type(self) -> str:
@@ -88,7 +97,7 @@ class Session:
     # ---- who hears it
 
     def join(self, connection: Connection) -> None:
-        if self.id not in connection.hears:
+        if self.id not in connection.hears and not connection.left:
             connection.hears[self.id] = self
             self.audience.append(connection)
             if connection.blocked:
@@ -101,17 +110,23 @@ class Session:
 
     def publish(self, line: bytes) -> None:
         """Passes one notification on, byte for byte."""
-        payload = self._event_head + uint(len(line)) + line
-        emit = self._context.emit
+        size = len(line)
+        payload = self._event_head + (UINTS[size] if size < SHORT else uint(size)) + line
         for connection in self.audience:
-            emit(Publish(connection.number, payload))
+            self._emit(Publish(connection.number, payload))
 
     def publish_update(self, update: dict[str, Any]) -> None:
         """A session/update of the sidecar's own. v2 wants the session named; the reference's v1 form does not."""
         params: dict[str, Any] = {"update": update}
-        if self.link.launch.protocol_version >= 2:
+        if self.link.launch.by_state:
             params = {"sessionId": self.id, "update": update}
-        self.publish(msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params}))
+        line = msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
+        bound = self._context.limits.line_bytes
+        if len(line) > bound:
+            kind = update["sessionUpdate"]
+            self._context.note("warning", f"session {self.id}: a {kind} over line_bytes ({bound}) is not told")
+            return
+        self.publish(line)
 
     def publish_exit(self, link: Link, exit_code: int | None, restart: str, count: int) -> None:
         event = AcpAgentExitedEvent(
@@ -125,7 +140,7 @@ class Session:
         )
         payload = encode_acp_event(event)
         for connection in self.audience:
-            self._context.emit(Publish(connection.number, payload))
+            self._emit(Publish(connection.number, payload))
 
     # ---- Sink
 
@@ -138,18 +153,18 @@ class Session:
         body = update_body(line)
         match update:
             case "state_update":
-                state, stop = body.get("state"), body.get("stopReason")
-                if isinstance(state, str):
-                    self.turns.state_told(state, stop if isinstance(stop, str) else None)
+                state = string(body.get("state"))
+                if state is not None:
+                    self.turns.state_told(state, string(body.get("stopReason")))
             case "current_mode_update":
-                mode = body.get("currentModeId")
-                if isinstance(mode, str):
+                mode = string(body.get("currentModeId"))
+                if mode is not None:
                     self.facts.mode_chosen(mode)
                     self.tellings += 1
                     self.mode_told = (self.tellings, mode)
             case _:
-                options = body.get("configOptions")
-                if isinstance(options, list):
+                options = items(body.get("configOptions"))
+                if options is not None:
                     self.facts.options_told(options)
                     self.tellings += 1
                     self.options_told = self.tellings
@@ -163,12 +178,9 @@ class Session:
     def wrote_stderr(self, chunk: bytes) -> None:
         publish_stderr(self._context, self.audience, self.id, self.link, chunk)
 
-    def overflowed(self) -> None:
-        """Told by the link's failing calls, and noted."""
-
     def exited(self, exit_code: int | None) -> None:
         self.exit_code = exit_code
-        self.asks.close()
+        self.asks.close("the agent is gone")
         self.turns.reset()
         if self.life is Life.LIVE:
             self._context.sessions.crashed(self, exit_code)
@@ -200,15 +212,19 @@ class Session:
 _TRACKED = frozenset(("state_update", "current_mode_update", "config_option_update", "config_options_update"))
 
 
-def update_body(line: bytes) -> dict[str, Any]:
-    """`params.update` of a session/update line that was already seen to have one."""
+class _Notice(msgspec.Struct):
+    class Params(msgspec.Struct):
+        update: dict[str, msgspec.Raw]
+
+    params: Params
+
+
+def update_body(line: bytes) -> dict[str, msgspec.Raw]:
+    """`params.update` of a session/update line, each member raw."""
     try:
-        message = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, RecursionError):
+        return msgspec.json.decode(line, type=_Notice).params.update
+    except UNREADABLE:
         return {}
-    params = message.get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    return update if isinstance(update, dict) else {}
 
 
 def publish_stderr(context: Context, audience: list[Connection], session_id: str, link: Link, chunk: bytes) -> None:

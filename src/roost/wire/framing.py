@@ -39,6 +39,11 @@ class LineFramer:
         self._dropping = False  # that line is over the limit: its rest is not kept
         self._overflows = 0
 
+    @property
+    def held(self) -> int:
+        """How many bytes of an unfinished line are held."""
+        return len(self._tail)
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The lines this chunk completes."""
         chunk = data if type(data) is bytes else bytes(data)
