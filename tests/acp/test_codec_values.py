@@ -35,8 +35,8 @@ EXAMPLES: list[tuple[str, Any]] = [
     (
         "NewSessionRequest",
         {
-            "cwd": "/home/user/project",
-            "additionalDirectories": ["/home/user/shared"],
+            "cwd": "/srv/project",
+            "additionalDirectories": ["/srv/shared"],
             "mcpServers": [
                 {"type": "stdio", "name": "files", "command": "/bin/mcp", "env": [{"name": "A", "value": "b"}]},
                 {"type": "http", "name": "web", "url": "https://h/", "headers": [{"name": "X", "value": "y"}]},

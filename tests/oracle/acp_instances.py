@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
+
 from tests.oracle.acp_reference import DEFS, RANGES
 
 GENERATED = [name for name, schema in DEFS.items() if not schema.get("x-docs-ignore")]

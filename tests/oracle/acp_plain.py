@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import msgspec
-from tests.oracle.acp_reference import DEFS, UNSET, Other
 
 from roost.acp import v2
 from roost.wire.model import Unknown
+from tests.oracle.acp_reference import DEFS, UNSET, Other
 
 
 def plain(value: Any) -> Any:

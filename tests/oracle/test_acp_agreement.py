@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracle import acp_reference as reference
-from tests.oracle.acp_instances import GENERATED, mutated, odd_tokens, of_definition, single_faults
-from tests.oracle.acp_plain import plain_as, same
 
 from roost.acp import v2
 from roost.errors import CodecError
 from roost.wire.decode import decode, encode
+from tests.oracle import acp_reference as reference
+from tests.oracle.acp_instances import GENERATED, mutated, odd_tokens, of_definition, single_faults
+from tests.oracle.acp_plain import plain_as, same
 
 
 def is_constants(name: str) -> bool:

@@ -5,7 +5,9 @@
     topics.py     by hand: which definition goes into which file, and the names of arms
     meanings.py   by hand: one line of meaning for each type
     methods.py    by hand: what the schema does not say about methods (direction, gates)
-    render.py     the intermediate form  →  Python text
+    render.py     the intermediate form  →  Python text, a file for each topic
+    tables.py     ... the method table and the index of names
+    text.py       ... small pieces of it
 
 Run `python -m tools.gen_acp` to write, with `--check` to compare.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 # Where the right to call a method is advertised: (side that advertises it, path into its initialize message).
 # A method that is not here needs nothing.
@@ -84,3 +84,27 @@ ORDER: Final = [
     "document/didFocus",
     "$/cancel_request",
 ]
+
+
+class Methods:
+    """What the schema does say about methods."""
+
+    def __init__(self, definitions: dict[str, dict[str, Any]]) -> None:
+        self.definitions = definitions
+        known = {schema["x-method"] for schema in definitions.values() if "x-method" in schema}
+        if known != set(ORDER) or not set(GATES) <= known:
+            raise ValueError("methods.py and the schema disagree about the methods")
+
+    def side_of(self, method: str) -> str:
+        return next(str(schema["x-side"]) for schema in self.definitions.values() if schema.get("x-method") == method)
+
+    def params_of(self, method: str, suffix: str) -> str | None:
+        """The definition of its params as a request or notification, or of its result."""
+        named = (name for name, schema in self.definitions.items() if schema.get("x-method") == method)
+        return next((name for name in named if name.endswith(suffix)), None)
+
+    def result_of(self, method: str) -> str:
+        result = self.params_of(method, "Response")
+        if result is None:
+            raise ValueError(f"{method} has no result")
+        return result

@@ -147,3 +147,6 @@ class Vocabulary:
         if definition.name in self.definitions:
             raise ValueError(f"two definitions named {definition.name}")
         self.definitions[definition.name] = definition
+
+    def is_unstable(self, *names: str) -> bool:
+        return not self.unstable.isdisjoint(names)

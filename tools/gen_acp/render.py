@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from tools.gen_acp.meanings import MEANINGS
-from tools.gen_acp.methods import GATES, ORDER, SIDES
+from tools.gen_acp.methods import SIDES, Methods
 from tools.gen_acp.model import (
     Alias,
     Closed,
@@ -24,13 +24,13 @@ from tools.gen_acp.model import (
     Untagged,
     Vocabulary,
 )
+from tools.gen_acp.tables import index_file, methods_file
+from tools.gen_acp.text import NOTICE, WIDTH, class_line, dictionary, import_line, quoted, snake, wrapped
 from tools.gen_acp.topics import TOPICS, topic_of
 
-WIDTH = 120
 MODEL_NAMES = {"FirstOf", "Items", "Lenient", "Model", "NeverType", "OpenUnion", "Unknown", "JsonObject", "CONSTANT"}
 MODEL_NAMES |= {"UNSET", "UnsetType", "Uint16", "Uint32", "Uint64", "Int32", "Int64", "check_one_of", "Untagged"}
 TYPING_NAMES = {"Any", "Annotated", "ClassVar", "Final", "Literal", "TypeAlias", "TYPE_CHECKING"}
-NOTICE = "Generated from schema/acp.v2.json by tools/gen_acp. Run `make gen`; do not edit."
 
 
 class Renderer:
@@ -39,6 +39,7 @@ class Renderer:
     def __init__(self, vocabulary: Vocabulary, raw: dict[str, dict[str, Any]]) -> None:
         self.vocabulary = vocabulary
         self.raw = raw
+        self.methods = Methods(raw)
         self.topic_of = topic_of()
         self.used: set[str] = set()
         missing = {name for name in vocabulary.definitions if not self._is_private(name)} ^ set(self.topic_of)
@@ -50,8 +51,8 @@ class Renderer:
 
     def files(self) -> dict[str, str]:
         files = {f"{topic}.py": self._topic(topic) for topic in TOPICS}
-        files["methods.py"] = self._methods()
-        files["__init__.py"] = self._index()
+        files["methods.py"] = methods_file(self.vocabulary, self.methods)
+        files["__init__.py"] = index_file(self.vocabulary)
         return files
 
     # one topic
@@ -72,7 +73,7 @@ class Renderer:
     def _imports(self, topic: str, defined: set[str]) -> list[str]:
         lines = ["from __future__ import annotations", ""]
         if standard := sorted(self.used & TYPING_NAMES):
-            lines += [_import("typing", standard), ""]
+            lines += [import_line("typing", standard), ""]
         if "field" in self.used:
             lines += ["from msgspec import field", ""]
         groups: dict[str, list[str]] = {}
@@ -89,7 +90,7 @@ class Renderer:
                 if order.index(self.topic_of[name]) > order.index(topic):
                     raise ValueError(f"{topic} would import {name} from a later topic, {self.topic_of[name]}")
             groups.setdefault(module, []).append(name)
-        return lines + [_import(module, names) for module, names in sorted(groups.items())]
+        return lines + [import_line(module, names) for module, names in sorted(groups.items())]
 
     def _definition(self, definition: Definition) -> str:
         match definition:
@@ -99,7 +100,7 @@ class Renderer:
                 return self._constants(definition)
             case Closed():
                 self.used |= {"Literal", "TypeAlias"}
-                values = ", ".join(_quoted(value) for value in definition.values)
+                values = ", ".join(quoted(value) for value in definition.values)
                 return f"{definition.name}: TypeAlias = Literal[{values}]\n{self._doc(definition.name, '')}\n"
             case Structure():
                 return self._structure(definition)
@@ -118,7 +119,7 @@ class Renderer:
         names = ERROR_NAMES if constants.base != "str" else {}
         for value in constants.values:
             name = names.get(value, str(value).upper().replace("-", "_"))
-            lines.append(f"    {name}: Final = {_quoted(value) if isinstance(value, str) else value}")
+            lines.append(f"    {name}: Final = {quoted(value) if isinstance(value, str) else value}")
         return "\n".join([*lines, ""])
 
     def _structure(self, structure: Structure) -> str:
@@ -126,13 +127,13 @@ class Renderer:
         # Neither msgspec nor type checkers inherit these two.
         arguments = [self._base(structure), "frozen=True", "kw_only=True"]
         if structure.tag is not None:
-            arguments += [f"tag_field={_quoted(structure.tag.field)}", f"tag={_quoted(structure.tag.value)}"]
-        lines = ["", _class_line(name, arguments)]
+            arguments += [f"tag_field={quoted(structure.tag.field)}", f"tag={quoted(structure.tag.value)}"]
+        lines = ["", class_line(name, arguments)]
         lines.append(self._doc(structure.name, "    ", self._call_note(structure)))
         body = []
         if structure.method is not None and not structure.name.endswith("Response"):
             self.used.add("ClassVar")
-            body.append(f"    METHOD: ClassVar[str] = {_quoted(structure.method)}")
+            body.append(f"    METHOD: ClassVar[str] = {quoted(structure.method)}")
         if structure.one_of:
             self.used |= {"ClassVar", "Model", "check_one_of", *structure.one_of}
             body.append(f"    ONE_OF: ClassVar[tuple[type[Model], ...]] = ({', '.join(structure.one_of)})")
@@ -154,21 +155,21 @@ class Renderer:
             self.used.add("Notification")
             return "Notification"
         self.used.add("Request")
-        return f"Request[{_quoted(self._result_of(structure.method))}]"
+        return f"Request[{quoted(self.methods.result_of(structure.method))}]"
 
     def _call_note(self, structure: Structure) -> str:
         if structure.method is None or structure.name.endswith("Response"):
             return ""
-        side = SIDES[self._side_of(structure.method)]
+        side = SIDES[self.methods.side_of(structure.method)]
         receiver = {"agent": "To the agent", "client": "To the client", "both": "Either way"}[side]
         kind = "notification" if structure.name.endswith("Notification") else "request"
         return f"{receiver}: {kind} `{structure.method}`."
 
     def _field(self, field: Field) -> str:
-        attribute = _snake(field.wire)
+        attribute = snake(field.wire)
         if field.constant is not None:
             self.used |= {"Annotated", "Literal", "CONSTANT", "field"}
-            value = _quoted(field.constant)
+            value = quoted(field.constant)
             text = f"    {attribute}: Annotated[Literal[{value}], CONSTANT]"
             # A plain default would be left out when encoding.
             return f"{text} = field(default_factory=lambda: {value})"
@@ -203,7 +204,7 @@ class Renderer:
         if isinstance(field.default, str):
             # Written even though it is the default: peers that validate against the schema's examples expect it.
             self.used.add("field")
-            return f" = field(default_factory=lambda: {_quoted(field.default)})"
+            return f" = field(default_factory=lambda: {quoted(field.default)})"
         raise ValueError(f"{field.wire}: optional, but with no default")
 
     def _union(self, union: Union) -> str:
@@ -219,16 +220,16 @@ class Renderer:
             self.used.add("Untagged")
             known = ["Untagged"]  # one msgspec tag cannot stand for several structures
         other = f", _{union.other}" if union.other else ""
-        tags = [f"{_quoted(tag)}: {name}" for tag, name in union.arms]
+        tags = [f"{quoted(tag)}: {name}" for tag, name in union.arms]
         return "\n".join(
             [
                 "",
                 "if TYPE_CHECKING:",
-                _wrapped(f"    {union.name}: TypeAlias = ", [*arms, "Unknown"], " | "),
+                wrapped(f"    {union.name}: TypeAlias = ", [*arms, "Unknown"], " | "),
                 "else:",
                 f"    {union.name} = Annotated[",
-                _wrapped("        ", known, " | ") + ",",
-                f"        OpenUnion({_quoted(union.tag_field)}, {_dictionary(tags)}{other}),",
+                wrapped("        ", known, " | ") + ",",
+                f"        OpenUnion({quoted(union.tag_field)}, {dictionary(tags)}{other}),",
                 "    ]",
                 self._doc(union.name, "", f"Told apart by `{union.tag_field}`."),
                 "",
@@ -245,7 +246,7 @@ class Renderer:
             [
                 "",
                 "if TYPE_CHECKING:",
-                _wrapped(f"    {union.name}: TypeAlias = ", alternatives, " | "),
+                wrapped(f"    {union.name}: TypeAlias = ", alternatives, " | "),
                 "else:",
                 f"    {union.name} = Annotated[{known}, FirstOf({', '.join(alternatives)})]",
                 self._doc(union.name, "", "The first that fits, in this order."),
@@ -290,127 +291,16 @@ class Renderer:
         if isinstance(definition, Structure) and definition.private:
             return f'{indent}"""What a variant of {definition.source} needs beside its tag, whatever the tag."""'
         source = definition.source if isinstance(definition, Structure) else name
-        stability = "Unstable" if self._is_unstable(name, source) else "Stable"
+        stability = "Unstable" if self.vocabulary.is_unstable(name, source) else "Stable"
         where = f"{stability}. Schema: #/$defs/{source}." if source in self.raw else f"{stability}."
         tail = textwrap.wrap(f"{note} {where}".strip(), WIDTH - len(indent))
         head = textwrap.wrap(f'"""{MEANINGS[name]}', WIDTH - len(indent))
         lines = [*head, "", *tail, '"""']
         return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
-    def _is_unstable(self, name: str, source: str) -> bool:
-        return name in self.vocabulary.unstable or source in self.vocabulary.unstable
-
     def _is_private(self, name: str) -> bool:
         definition = self.vocabulary.definitions[name]
         return isinstance(definition, Structure) and definition.private
-
-    # methods and index
-
-    def _side_of(self, method: str) -> str:
-        return next(str(schema["x-side"]) for schema in self.raw.values() if schema.get("x-method") == method)
-
-    def _params_of(self, method: str, suffix: str) -> str | None:
-        return next(
-            (name for name, schema in self.raw.items() if schema.get("x-method") == method and name.endswith(suffix)),
-            None,
-        )
-
-    def _result_of(self, method: str) -> str:
-        result = self._params_of(method, "Response")
-        if result is None:
-            raise ValueError(f"{method} has no result")
-        return result
-
-    def _methods(self) -> str:
-        methods = {schema["x-method"] for schema in self.raw.values() if "x-method" in schema}
-        if methods != set(ORDER) or not set(GATES) <= methods:
-            raise ValueError("methods.py and the schema disagree about the methods")
-        lines = [
-            '"""The method table: who implements what, with which types, and what has to be advertised for it.',
-            "",
-            NOTICE,
-            '"""',
-            "",
-            "from __future__ import annotations",
-            "",
-            "from typing import Final",
-            "",
-            "from roost.acp.calls import Gate, Method",
-            "",
-        ]
-        for title, suffix in (("REQUESTS", "Request"), ("NOTIFICATIONS", "Notification")):
-            lines += [f"{title}: Final[dict[str, Method]] = {{"]
-            for method in ORDER:
-                params = self._params_of(method, suffix)
-                if params is not None:
-                    lines.append(self._method(method, suffix.lower(), params))
-            lines += ["}", f'"""The {suffix.lower()}s, by name."""', ""]
-        lines += [
-            "METHODS: Final[tuple[Method, ...]] = (*REQUESTS.values(), *NOTIFICATIONS.values())",
-            '"""All of them; `mcp/message` is both a request and a notification."""',
-        ]
-        return "\n".join(lines) + "\n"
-
-    def _method(self, method: str, kind: str, params: str) -> str:
-        result = self._result_of(method) if kind == "request" else ""
-        stable = not self._is_unstable(params, params)
-        arguments = [
-            f"name={_quoted(method)}",
-            f"side={_quoted(SIDES[self._side_of(method)])}",
-            f"kind={_quoted(kind)}",
-            f"params_name={_quoted(params)}",
-        ]
-        if result:
-            arguments.append(f"result_name={_quoted(result)}")
-        if not stable:
-            arguments.append("stable=False")
-        if method in GATES:
-            side, path = GATES[method]
-            arguments.append(f"gate=Gate({_quoted(side)}, {_quoted(path)})")
-        inner = "".join(f"        {argument},\n" for argument in arguments)
-        return f"    {_quoted(method)}: Method(\n{inner}    ),"
-
-    def _index(self) -> str:
-        topics = {topic: names.split() for topic, (_, names) in TOPICS.items()}
-        topics["methods"] = ["METHODS", "NOTIFICATIONS", "REQUESTS"]
-        lines = [
-            '"""Every generated name. A topic is imported when one of its names is first used.',
-            "",
-            NOTICE,
-            '"""',
-            "",
-            "from __future__ import annotations",
-            "",
-            "from importlib import import_module",
-            "from typing import TYPE_CHECKING, Any, Final",
-            "",
-            "if TYPE_CHECKING:",
-        ]
-        for topic, names in sorted(topics.items()):
-            lines.append(f"    from roost.acp.v2.gen.{topic} import (")
-            lines += [f"        {name} as {name}," for name in sorted(names)]
-            lines.append("    )")
-        lines += ["", "TOPIC_OF: Final[dict[str, str]] = {"]
-        lines += [f"    {_quoted(name)}: {_quoted(topic)}," for topic, names in topics.items() for name in names]
-        lines += ["}", '"""The module each name lives in."""', "", "NO_TYPE_OF_THEIR_OWN: Final[dict[str, str]] = {"]
-        apart = {**self.vocabulary.flattened, **self.vocabulary.documentation}
-        lines += [f"    {_quoted(name)}: {_quoted(reason)}," for name, reason in sorted(apart.items())]
-        lines += ["}", '"""The other definitions of the schema, and why they are not here."""', ""]
-        lines += [
-            "if not TYPE_CHECKING:  # or a misspelt name would have type Any",
-            "",
-            "    def __getattr__(name: str) -> Any:",
-            "        topic = TOPIC_OF.get(name)",
-            "        if topic is None:",
-            '            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")',
-            '        value = globals()[name] = getattr(import_module(f"{__name__}.{topic}"), name)',
-            "        return value",
-            "",
-            "",
-            "def __dir__() -> list[str]:",
-            "    return sorted({*globals(), *TOPIC_OF})",
-        ]
-        return "\n".join(lines) + "\n"
 
 
 ERROR_NAMES: dict[str | int, str] = {
@@ -428,41 +318,3 @@ ERROR_NAMES: dict[str | int, str] = {
 def _in_order(fields: tuple[Field, ...]) -> list[Field]:
     """The schema's order, with `_meta` last."""
     return sorted(fields, key=lambda field: field.wire == "_meta")
-
-
-def _snake(wire: str) -> str:
-    if wire == "_meta":
-        return "meta"
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in wire)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text + '"'
-
-
-def _class_line(name: str, arguments: list[str]) -> str:
-    line = f"class {name}({', '.join(arguments)}):"
-    return line if len(line) <= WIDTH else f"class {name}(\n    {', '.join(arguments)}\n):"
-
-
-def _dictionary(entries: list[str]) -> str:
-    line = "{" + ", ".join(entries) + "}"
-    if len(line) < 70:
-        return line
-    return "{\n" + "".join(f"            {entry},\n" for entry in entries) + "        }"
-
-
-def _wrapped(head: str, names: list[str], separator: str) -> str:
-    line = head + separator.join(names)
-    if len(line) <= WIDTH:
-        return line
-    indent = " " * (len(head) - len(head.lstrip()))
-    inner = "\n".join(f"{indent}    {'' if index == 0 else '| '}{name}" for index, name in enumerate(names))
-    return f"{head}(\n{inner}\n{indent})"
-
-
-def _import(module: str, names: list[str]) -> str:
-    line = f"from {module} import {', '.join(names)}"
-    if len(line) <= WIDTH:
-        return line
-    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
