@@ -23,6 +23,8 @@ JsonBytes: TypeAlias = bytes | bytearray | memoryview | Raw
 OnLoss: TypeAlias = Callable[[tuple[str | int, ...], str], None]
 
 _strict_decoders: dict[Any, Callable[[Any], Any]] = {}
+_plans: dict[Any, Any] = {}
+_whole: Final = Decoder(Raw).decode
 
 
 @overload
@@ -65,21 +67,17 @@ def _walk(type: Any, data: JsonBytes, on_loss: OnLoss | None) -> Any:
     except RecursionError:
         raise CodecError("nested too deeply") from None
     losses = lenient.Losses()
-    node = _root_nodes.get(type)
-    if node is None:
-        node = _root_nodes[type] = lenient.node_of(type)
+    plan = _plans.get(type)
+    if plan is None:
+        plan = _plans[type] = lenient.node_of(type)
     try:
-        value = node.walk(raw, (), losses)
+        value = plan.walk(raw, (), losses)
     except lenient.TooManyLosses:
         raise CodecError(f"more than {lenient.MAX_LOSSES} malformed fields and items") from None
     if on_loss is not None:
         for loss in losses.entries:
             on_loss(loss.path, str(loss))
     return value
-
-
-_root_nodes: dict[Any, Any] = {}
-_whole: Final = Decoder(Raw).decode
 
 
 def _encode_unknown(value: Any) -> Raw:
@@ -102,16 +100,15 @@ def encode(value: Any) -> bytes:
     except RecursionError:
         raise CodecError("nested too deeply") from None
     except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
-        raise _fault(value, ()) or CodecError(str(error)) from None
-    if b"null" in data:  # msgspec writes NaN and the infinities as null
-        try:
-            fault = _fault(value, ())
-        except RecursionError:
-            raise CodecError("nested too deeply") from None
-        if fault is not None:
-            raise fault
+        raise _fault(value) or CodecError(str(error)) from None
+    # msgspec writes NaN and the infinities as null.
+    if b"null" in data and (fault := _fault(value)) is not None:
+        raise fault
     if b"\n" in data or b"\r" in data:  # only kept payloads can have them, between their tokens
-        data = msgspec.json.format(data, indent=-1)
+        try:
+            data = msgspec.json.format(data, indent=-1)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise CodecError(f"a kept payload is not JSON: {error}") from None
     return data
 
 
@@ -130,8 +127,15 @@ def encode_checked(value: Struct) -> bytes:
     return data
 
 
-def _fault(value: Any, path: tuple[str | int, ...]) -> CodecError | None:
+def _fault(value: Any) -> CodecError | None:
     """The first thing in `value` that cannot be written."""
+    try:
+        return _fault_inside(value, ())
+    except RecursionError:
+        return CodecError("nested too deeply")
+
+
+def _fault_inside(value: Any, path: tuple[str | int, ...]) -> CodecError | None:
     if isinstance(value, float):
         return None if math.isfinite(value) else CodecError("a number that is not finite", path)
     if isinstance(value, str):
@@ -161,6 +165,6 @@ def _fault(value: Any, path: tuple[str | int, ...]) -> CodecError | None:
                 step.encode()
             except UnicodeEncodeError:
                 return CodecError("a lone surrogate in a key", path)
-        if (fault := _fault(inner, (*path, step))) is not None:
+        if (fault := _fault_inside(inner, (*path, step))) is not None:
             return fault
     return None
