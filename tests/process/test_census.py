@@ -30,8 +30,11 @@ async def test_whoever_asks_while_a_reading_runs_gets_the_next_one_and_shares_it
     census = Counted()
     first = asyncio.create_task(census.take())
     await tools.until(lambda: census.readings == 1)
-    later = [asyncio.create_task(census.take()) for _ in range(5)]
-    await asyncio.sleep(0)
+    later = []
+    for _ in range(5):
+        later.append(asyncio.create_task(census.take()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
     census.gate.release(2)
     async with asyncio.timeout(10):
         assert await first == {"reading": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -78,6 +79,7 @@ WORDS = [
     ("setsid", "detached", "stubborn"),
     ("setsid", "detached", "orphan"),
     ("setsid", "detached", "forget"),
+    ("setsid", "detached", "bare"),
 ]
 
 
@@ -103,7 +105,7 @@ async def test_a_guard_acts_also_while_somebody_else_holds_its_pipe_open(tools):
     )
     theirs, ours = os.pipe()
     between = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-c", starter, sys.executable, "-I", "-S", guard.__file__, "token"),
+        *(sys.executable, "-I", "-S", "-c", starter, sys.executable, "-I", "-S", guard.__file__, secrets.token_hex(8)),
         stdin=theirs,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -125,7 +127,7 @@ async def test_the_death_signal_alone_ends_the_agent(start_daemon, tools):
 
 
 async def test_a_guard_that_died_is_replaced_and_its_successor_knows_everybody(start_daemon, tools):
-    daemon = await start_daemon(("setsid", "detached", "stubborn"), setpriv=None)
+    daemon = await start_daemon(("setsid", "detached", "stubborn", "bare"), setpriv=None)
     first = daemon.pids["guard"]
     os.kill(first, signal.SIGKILL)
     await daemon.line()

@@ -29,6 +29,10 @@ def reads_environment(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
 
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 @pytest.mark.parametrize("words", TREES, ids=" ".join)
 async def test_a_close_leaves_nobody(runner, recorder, tools, words):
     process = runner.spawn(tools.program("tree.py", *words), recorder)
@@ -123,12 +127,19 @@ async def test_no_grace_means_kill(runner, recorder, tools):
 
 
 async def test_a_second_close_with_less_grace_hurries_the_first(runner, recorder, tools):
-    process = runner.spawn(tools.program("tree.py", "stubborn"), recorder)
-    await recorder.line()
+    code = (
+        "import signal, os\n"
+        "signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'asked\\n'))\n"
+        "os.write(1, b'ready\\n')\n"
+        "while True: signal.pause()"
+    )
+    process = runner.spawn(tools.python(code), recorder)
+    await recorder.until(lambda: recorder.stdout == b"ready\n")
     patient = asyncio.create_task(process.close(60.0))
-    await asyncio.sleep(0)
-    await process.close(0.1)
-    await patient
+    await recorder.until(lambda: recorder.stdout == b"ready\nasked\n")
+    async with asyncio.timeout(tools.patience):
+        await process.close(0.05)
+        await patient
     assert recorder.exits == [-signal.SIGKILL]
 
 
@@ -144,9 +155,26 @@ async def test_a_close_that_is_cancelled_goes_on(runner, recorder, tools):
 async def test_a_signal_reaches_those_who_left_the_group_too(runner, recorder, tools):
     process = runner.spawn(tools.program("tree.py", "setsid", "detached"), recorder)
     pids = await recorder.line()
+    process.signal_tree(signal.SIGSTOP)
+    await tools.until(lambda: all(state_of(pid) == "T" for pid in pids.values()))
     process.signal_tree(signal.SIGKILL)
     await tools.dead(*pids.values())
     assert await recorder.exited() == -signal.SIGKILL
+
+
+async def test_the_dead_agent_keeps_its_number_until_its_tree_is_gone(runner, tools):
+    class Witness(tools.Recorder):
+        def agent_exited(self, exit_code):
+            self.state = state_of(process.pid)
+            super().agent_exited(exit_code)
+
+    witness = Witness()
+    process = runner.spawn(tools.program("tree.py", "setsid", "quit"), witness)
+    assert await witness.exited() == 7
+    assert witness.state == "Z"
+    await process.close()
+    with pytest.raises(FileNotFoundError):
+        state_of(process.pid)
 
 
 async def test_a_signal_to_an_agent_that_is_gone_does_nothing(runner, recorder, tools):

@@ -16,6 +16,8 @@ from roost.process.packages import (
     parse_command_line,
 )
 from roost.process.runtimes.base import RuntimeSettings
+from roost.process.runtimes.javascript import JavaScriptRuntime
+from roost.process.runtimes.python import PythonRuntime
 from roost.process.runtimes.registry import Runtimes
 from roost.process.runtimes.sniff import FileKind
 from roost.process.shipped import SHIPPED_AGENTS, shipped_command, shipped_file
@@ -24,10 +26,11 @@ JS = "#!/usr/bin/env node\n"
 
 
 def runtimes(*present: str) -> Runtimes:
-    """A machine on which only these programs are."""
-    return Runtimes(
-        RuntimeSettings(python="python3", path="/p", which=lambda name, _: f"/p/{name}" if name in present else None)
+    """A machine on which only these programs are, and nothing that runs WebAssembly."""
+    settings = RuntimeSettings(
+        python="python3", path="/p", which=lambda name, _: f"/p/{name}" if name in present else None
     )
+    return Runtimes(settings, {"JAVA_SCRIPT": JavaScriptRuntime, "PYTHON": PythonRuntime})
 
 
 def packages(*roots: Path, shipped=None) -> Packages:

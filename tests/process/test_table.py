@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -110,13 +111,17 @@ def test_a_mark_is_appended_to_an_inherited_one():
     assert mark_for("t", "1", "outer:3") == "outer:3,t:1"
 
 
+# What is done with a real token is done on the whole machine, where other tests may run.
+REAL_TOKEN = secrets.token_hex(8)
+
+
 @pytest.fixture
 def sleeper():
     child = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", "import sys; print(1, flush=True); sys.stdin.read()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={"A": "x" * 70000, "ROOST_PROCESS": "outer:9,token:a (b) c", "B": "1"},
+        env={"A": "x" * 70000, "ROOST_PROCESS": f"outer:9,{REAL_TOKEN}:a (b) c", "B": "1"},
         start_new_session=True,
     )
     with child:
@@ -130,7 +135,7 @@ def test_the_table_tells_a_real_process_with_its_mark(sleeper):
     found = table.process_table()[sleeper.pid]
     assert found.parent == os.getpid()
     assert found.session == found.group == sleeper.pid
-    assert found.marks == ("outer:9", "token:a (b) c")
+    assert found.marks == ("outer:9", f"{REAL_TOKEN}:a (b) c")
     assert not found.zombie
     assert found.start == table.start_of(sleeper.pid)
     assert found.start >= (table.start_of(os.getpid()) or 0)
@@ -187,15 +192,15 @@ def test_somebody_who_is_dead_is_told_apart_from_somebody_who_runs(sleeper):
 
 
 def test_exterminate_kills_whoever_carries_the_token_and_nobody_else(sleeper):
-    assert table.exterminate("another", {}, confirmations=()) == []
+    assert table.exterminate(REAL_TOKEN[:-1], {}, confirmations=()) == []
     assert sleeper.poll() is None
-    assert table.exterminate("token", {}, confirmations=()) == [sleeper.pid]
+    assert table.exterminate(REAL_TOKEN, {}, confirmations=()) == [sleeper.pid]
     assert sleeper.wait(10) == -signal.SIGKILL
 
 
 def test_exterminate_gives_up_when_its_patience_is_over(sleeper, monkeypatch):
     monkeypatch.setattr(table, "signal_process", lambda *_: False)
-    assert table.exterminate("token", {}, patience=0.0, confirmations=()) == []
+    assert table.exterminate(REAL_TOKEN, {}, patience=0.0, confirmations=()) == []
 
 
 def test_a_table_that_cannot_be_read_is_not_an_empty_one(monkeypatch):

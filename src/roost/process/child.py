@@ -58,7 +58,6 @@ class LocalProcess:
         self._exit_code: int | None = None
         self._exited = asyncio.Event()
         self._reported = False
-        self._paused = False
         self._ended = asyncio.Event()
         self._members = Members(loop)
         # What SIGKILL did not end, once that was given up. The list may be empty: nobody could be counted.
@@ -106,11 +105,9 @@ class LocalProcess:
             self._in_background(self._signal_strays(sig))
 
     def pause(self) -> None:
-        self._paused = True
         self._stdout.pause()
 
     def resume(self) -> None:
-        self._paused = False
         self._stdout.resume()
 
     async def close(self, grace: float | None = None) -> None:
@@ -147,12 +144,9 @@ class LocalProcess:
         self._exited.set()
         self._members.notify()
         self._stdin.abandon()
-        if self._paused:
-            # It wrote no more than the pipe holds. Waiting for the reader to catch up would hide its end.
-            self._report()
-        else:
-            self._set_timer(self._graces.output_grace, self._report)
-            self._report_if_settled()
+        # While paused the pipes do not end. What is in them then is no more than they hold, and is told with the end.
+        self._set_timer(self._graces.output_grace, self._report)
+        self._report_if_settled()
 
     def _report_if_settled(self) -> None:
         if self._stdout.closed and self._stderr.closed:

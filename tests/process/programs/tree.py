@@ -6,6 +6,7 @@ It prints one JSON object with the three pids once all are in place. Words as ar
     detached  the grandchild lets go of the pipes
     orphan    the child ends, so that the grandchild is nobody's
     forget    the grandchild becomes a program with an empty environment
+    bare      the agent itself becomes a program with an empty environment, before anything else
     stubborn  the agent ignores SIGTERM and the end of its stdin
     quit      the agent ends by itself with status 7 when it has printed
 
@@ -18,6 +19,9 @@ import signal
 import sys
 
 words = set(sys.argv[1:])
+if "bare" in words:
+    again = [word for word in sys.argv[1:] if word != "bare"]
+    os.execve(sys.executable, [sys.executable, "-I", "-S", sys.argv[0], *again], {})
 reports, report = os.pipe()
 
 
