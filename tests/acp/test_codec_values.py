@@ -317,3 +317,17 @@ def test_the_reference_decoder_is_not_our_decoder() -> None:
     """It refuses on its own account; an oracle that calls what it judges proves nothing."""
     with pytest.raises(Bad):
         reference_decode("TextContent", b'{"text":5}')
+
+
+@pytest.mark.parametrize("arm", ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"])
+def test_a_valid_chunk_is_decoded_in_c_alone(arm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hot path of a client: the lenient walk has no part in it."""
+
+    def no_walk(*_: Any) -> Any:
+        raise AssertionError("the walk was called")
+
+    monkeypatch.setattr("roost.wire.decode._walk", no_walk)
+    update = {"sessionUpdate": arm, "messageId": "m", "content": {"type": "text", "text": "hi"}}
+    notification = load(v2.UpdateSessionNotification, {"sessionId": "s", "update": update})
+    assert isinstance(notification.update, v2.ContentChunk)
+    assert json.loads(encode(notification))["update"] == update

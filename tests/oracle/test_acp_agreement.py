@@ -62,7 +62,7 @@ def test_tokens_that_libraries_disagree_about_read_as_the_reference_reads_them(n
         compare(name, text)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@settings(max_examples=600, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_valid_instances_lose_nothing_and_survive_a_round_trip(data: st.DataObject) -> None:
     """C-02, C-45"""
@@ -72,7 +72,7 @@ def test_valid_instances_lose_nothing_and_survive_a_round_trip(data: st.DataObje
     compare(name, text)
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True, database=None)
+@settings(max_examples=2500, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_broken_instances_read_as_the_reference_reads_them(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(DECODABLE))

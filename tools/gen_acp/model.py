@@ -63,6 +63,7 @@ class Field:
     default: Any = MISSING
     constant: str | None = None
     """Always this value, written and never read."""
+    unstable: bool = False
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,9 @@ class Renderer:
 
     def _constants(self, constants: Constants) -> str:
         self.used.add("Final")
-        lines = ["", f"class {constants.name}:", self._doc(constants.name, "    ", "Open: other values are legal."), ""]
+        base = "str" if constants.base == "str" else "int"
+        doc = self._doc(constants.name, "    ", f"Names for some values; fields hold any {base}.")
+        lines = ["", f"class {constants.name}:", doc, ""]
         names = ERROR_NAMES if constants.base != "str" else {}
         for value in constants.values:
             name = names.get(value, str(value).upper().replace("-", "_"))
@@ -180,7 +182,8 @@ class Renderer:
         if field.lenient:
             self.used.add("Lenient")
             type_text = f"Lenient[{type_text}]"
-        comment = "".join(f"  # {name}" for name in sorted(self._open_enums(field.type)))
+        notes = [*sorted(self._open_enums(field.type)), *(["unstable"] if field.unstable else [])]
+        comment = f"  # {', '.join(notes)}" if notes else ""
         return f"    {attribute}: {type_text}{self._default(field)}{comment}"
 
     def _default(self, field: Field) -> str:

@@ -97,7 +97,8 @@ class Reader:
     def _field(self, owner: str, wire: str, schema: Schema, required: bool) -> Field:
         lenient = bool(schema.get(DEFAULT_ON_ERROR))
         patch = owner in PATCHES and lenient
-        return Field(wire, self._type(schema), required, lenient, patch, default=schema.get("default", MISSING))
+        default = schema.get("default", MISSING)
+        return Field(wire, self._type(schema), required, lenient, patch, default=default, unstable=_is_marked(schema))
 
     # unions
 
@@ -254,10 +255,10 @@ class Reader:
             if isinstance(schema, list):
                 for inner in schema:
                     reach(inner)
-            elif isinstance(schema, dict) and "UNSTABLE" not in str(schema.get("description", "")):
+            elif isinstance(schema, dict) and not _is_marked(schema):
                 if isinstance(target := schema.get("$ref"), str):
                     name = target.rpartition("/")[2]
-                    if name not in reached and "UNSTABLE" not in self.defs[name].get("description", ""):
+                    if name not in reached and not _is_marked(self.defs[name]):
                         reached.add(name)
                         reach(self.defs[name])
                 for inner in schema.values():
@@ -265,9 +266,7 @@ class Reader:
 
         for name, schema in self.defs.items():
             method = str(schema.get("x-method", ""))
-            stable_method = (
-                method and not method.startswith(UNSTABLE_METHODS) and "UNSTABLE" not in schema["description"]
-            )
+            stable_method = method and not method.startswith(UNSTABLE_METHODS) and not _is_marked(schema)
             if stable_method or name == "Error" or name.startswith("Ext"):  # the last two are what every method shares
                 reached.add(name)
                 reach(schema)
@@ -278,6 +277,11 @@ class Reader:
 def read(document: Schema) -> Vocabulary:
     """The intermediate form of the whole schema."""
     return Reader(document).read()
+
+
+def _is_marked(schema: Schema) -> bool:
+    """Whether the schema's prose calls this part unstable; it says so nowhere else."""
+    return "UNSTABLE" in str(schema.get("description", ""))
 
 
 def _reference(schema: Schema) -> str:

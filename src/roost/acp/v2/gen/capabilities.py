@@ -83,7 +83,7 @@ class McpCapabilities(Model, frozen=True, kw_only=True):
 
     stdio: Lenient[McpStdioCapabilities | None] = None
     http: Lenient[McpHttpCapabilities | None] = None
-    acp: Lenient[McpAcpCapabilities | None] = None
+    acp: Lenient[McpAcpCapabilities | None] = None  # unstable
     meta: Lenient[JsonObject | None] = None
 
 
@@ -124,7 +124,7 @@ class SessionCapabilities(Model, frozen=True, kw_only=True):
     mcp: Lenient[McpCapabilities | None] = None
     delete: Lenient[SessionDeleteCapabilities | None] = None
     additional_directories: Lenient[SessionAdditionalDirectoriesCapabilities | None] = None
-    fork: Lenient[SessionForkCapabilities | None] = None
+    fork: Lenient[SessionForkCapabilities | None] = None  # unstable
     meta: Lenient[JsonObject | None] = None
 
 
@@ -154,9 +154,9 @@ class AgentCapabilities(Model, frozen=True, kw_only=True):
 
     session: Lenient[SessionCapabilities | None] = None
     auth: Lenient[AgentAuthCapabilities | None] = None
-    providers: Lenient[ProvidersCapabilities | None] = None
-    nes: Lenient[NesCapabilities | None] = None
-    position_encoding: Lenient[PositionEncodingKind | None] = None
+    providers: Lenient[ProvidersCapabilities | None] = None  # unstable
+    nes: Lenient[NesCapabilities | None] = None  # unstable
+    position_encoding: Lenient[PositionEncodingKind | None] = None  # unstable
     meta: Lenient[JsonObject | None] = None
 
 
@@ -214,8 +214,8 @@ class ClientCapabilities(Model, frozen=True, kw_only=True):
     Stable. Schema: #/$defs/ClientCapabilities.
     """
 
-    auth: Lenient[AuthCapabilities | None] = None
-    elicitation: Lenient[ElicitationCapabilities | None] = None
-    nes: Lenient[ClientNesCapabilities | None] = None
-    position_encodings: Lenient[Items[PositionEncodingKind]] = []
+    auth: Lenient[AuthCapabilities | None] = None  # unstable
+    elicitation: Lenient[ElicitationCapabilities | None] = None  # unstable
+    nes: Lenient[ClientNesCapabilities | None] = None  # unstable
+    position_encodings: Lenient[Items[PositionEncodingKind]] = []  # unstable
     meta: Lenient[JsonObject | None] = None

@@ -15,7 +15,7 @@ from roost.wire.model import FirstOf, Items, JsonObject, Lenient, Model, OpenUni
 class SessionConfigOptionCategory:
     """What a setting is about, so that a client can place it.
 
-    Open: other values are legal. Stable. Schema: #/$defs/SessionConfigOptionCategory.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/SessionConfigOptionCategory.
     """
 
     MODE: Final = "mode"

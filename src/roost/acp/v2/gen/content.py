@@ -14,7 +14,7 @@ from roost.wire.model import FirstOf, Int64, Items, JsonObject, Lenient, Model, 
 class Role:
     """Whom a piece of content is meant for.
 
-    Open: other values are legal. Stable. Schema: #/$defs/Role.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/Role.
     """
 
     ASSISTANT: Final = "assistant"
@@ -36,7 +36,7 @@ class Annotations(Model, frozen=True, kw_only=True):
 class IconTheme:
     """The background an icon is drawn for.
 
-    Open: other values are legal. Stable. Schema: #/$defs/IconTheme.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/IconTheme.
     """
 
     LIGHT: Final = "light"

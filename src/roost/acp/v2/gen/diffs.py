@@ -14,7 +14,7 @@ from roost.wire.model import Items, JsonObject, Lenient, Model, OpenUnion, Unkno
 class DiffFileType:
     """What kind of file a change is about.
 
-    Open: other values are legal. Stable. Schema: #/$defs/DiffFileType.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/DiffFileType.
     """
 
     TEXT: Final = "text"
@@ -26,7 +26,7 @@ class DiffFileType:
 class DiffPatchFormat:
     """How a patch is written.
 
-    Open: other values are legal. Stable. Schema: #/$defs/DiffPatchFormat.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/DiffPatchFormat.
     """
 
     GIT_PATCH: Final = "git_patch"

@@ -28,7 +28,7 @@ from roost.wire.model import (
 class StringFormat:
     """A format a string field asks for.
 
-    Open: other values are legal. Unstable. Schema: #/$defs/StringFormat.
+    Names for some values; fields hold any str. Unstable. Schema: #/$defs/StringFormat.
     """
 
     EMAIL: Final = "email"

@@ -84,7 +84,7 @@ class CloseNesResponse(Model, frozen=True, kw_only=True):
 class NesTriggerKind:
     """What made the client ask for suggestions.
 
-    Open: other values are legal. Unstable. Schema: #/$defs/NesTriggerKind.
+    Names for some values; fields hold any str. Unstable. Schema: #/$defs/NesTriggerKind.
     """
 
     AUTOMATIC: Final = "automatic"
@@ -95,7 +95,7 @@ class NesTriggerKind:
 class NesDiagnosticSeverity:
     """How bad a diagnostic is.
 
-    Open: other values are legal. Unstable. Schema: #/$defs/NesDiagnosticSeverity.
+    Names for some values; fields hold any str. Unstable. Schema: #/$defs/NesDiagnosticSeverity.
     """
 
     ERROR: Final = "error"
@@ -341,7 +341,7 @@ class AcceptNesNotification(Notification, frozen=True, kw_only=True):
 class NesRejectReason:
     """Why a suggestion was not taken.
 
-    Open: other values are legal. Unstable. Schema: #/$defs/NesRejectReason.
+    Names for some values; fields hold any str. Unstable. Schema: #/$defs/NesRejectReason.
     """
 
     REJECTED: Final = "rejected"

@@ -16,7 +16,7 @@ from roost.wire.model import JsonObject, Lenient, Model, OpenUnion, Unknown
 class PermissionOptionKind:
     """What choosing an option means, so that a client can pick an icon or a key.
 
-    Open: other values are legal. Stable. Schema: #/$defs/PermissionOptionKind.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/PermissionOptionKind.
     """
 
     ALLOW_ONCE: Final = "allow_once"

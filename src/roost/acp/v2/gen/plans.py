@@ -14,7 +14,7 @@ from roost.wire.model import Items, JsonObject, Lenient, Model, OpenUnion, Unkno
 class PlanEntryPriority:
     """How much an entry of a plan matters.
 
-    Open: other values are legal. Stable. Schema: #/$defs/PlanEntryPriority.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/PlanEntryPriority.
     """
 
     HIGH: Final = "high"
@@ -25,7 +25,7 @@ class PlanEntryPriority:
 class PlanEntryStatus:
     """How far an entry of a plan is.
 
-    Open: other values are legal. Stable. Schema: #/$defs/PlanEntryStatus.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/PlanEntryStatus.
     """
 
     PENDING: Final = "pending"

@@ -15,7 +15,7 @@ from roost.wire.model import Items, JsonObject, Lenient, Model
 class LlmProtocol:
     """The API a model endpoint speaks.
 
-    Open: other values are legal. Unstable. Schema: #/$defs/LlmProtocol.
+    Names for some values; fields hold any str. Unstable. Schema: #/$defs/LlmProtocol.
     """
 
     ANTHROPIC: Final = "anthropic"

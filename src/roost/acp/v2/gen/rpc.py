@@ -15,7 +15,7 @@ from roost.wire.model import Int32, JsonObject, Lenient, Model
 class ErrorCode:
     """Error codes with a meaning in this protocol.
 
-    Open: other values are legal. Stable. Schema: #/$defs/ErrorCode.
+    Names for some values; fields hold any int. Stable. Schema: #/$defs/ErrorCode.
     """
 
     PARSE_ERROR: Final = -32700

@@ -15,7 +15,7 @@ from roost.wire.model import CONSTANT, JsonObject, Lenient, Model, OpenUnion, Ui
 class StopReason:
     """Why the agent stopped working.
 
-    Open: other values are legal. Stable. Schema: #/$defs/StopReason.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/StopReason.
     """
 
     END_TURN: Final = "end_turn"
@@ -58,7 +58,7 @@ class IdleStateUpdate(Model, frozen=True, kw_only=True, tag_field="sessionUpdate
 
     state: Annotated[Literal["idle"], CONSTANT] = field(default_factory=lambda: "idle")
     stop_reason: Lenient[str | None] = None  # StopReason
-    usage: Lenient[Usage | None] = None
+    usage: Lenient[Usage | None] = None  # unstable
     meta: Lenient[JsonObject | None] = None
 
 

@@ -17,7 +17,7 @@ from roost.wire.model import Items, JsonObject, Lenient, Model, OpenUnion, UNSET
 class ToolKind:
     """What a tool call is for, so that a client can pick an icon.
 
-    Open: other values are legal. Stable. Schema: #/$defs/ToolKind.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/ToolKind.
     """
 
     READ: Final = "read"
@@ -35,7 +35,7 @@ class ToolKind:
 class ToolCallStatus:
     """How far a tool call is.
 
-    Open: other values are legal. Stable. Schema: #/$defs/ToolCallStatus.
+    Names for some values; fields hold any str. Stable. Schema: #/$defs/ToolCallStatus.
     """
 
     PENDING: Final = "pending"
@@ -86,7 +86,7 @@ class ToolCallUpdate(Model, frozen=True, kw_only=True):
     """
 
     tool_call_id: ToolCallId
-    name: Lenient[str | None | UnsetType] = UNSET
+    name: Lenient[str | None | UnsetType] = UNSET  # unstable
     title: Lenient[str | None | UnsetType] = UNSET
     kind: Lenient[str | None | UnsetType] = UNSET  # ToolKind
     status: Lenient[str | None | UnsetType] = UNSET  # ToolCallStatus
