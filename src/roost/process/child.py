@@ -264,7 +264,8 @@ class LocalProcess:
             if sig == signal.SIGTERM:
                 # A stopped process would not get to hear it.
                 self._signal_group(signal.SIGCONT)
-            if self._watch.pinned:
+            # Who has left the group since it was counted has heard nothing; SIGKILL goes to each one as well.
+            if self._watch.pinned and sig != signal.SIGKILL:
                 self._members.count_as_signalled(sig, self._pid)
         self._members.signal(sig)
 
