@@ -49,7 +49,7 @@ class Handler:
         """Whether a notification goes to the ordered consumer instead of being handled at once."""
 
     def params(self, raw: Raw | None, losses: Losses) -> Any:
-        """What the handler is given; `_meta` stays in it (EXT-6). `losses` gets what was forgiven. Raises CodecError."""
+        """What the handler is given, `_meta` inside (EXT-6). `losses` gets what was forgiven. Raises CodecError."""
         if self.raw:
             return Raw(b"{}") if raw is None else raw
         if self._type is None:

@@ -21,3 +21,19 @@ class ConnectionLimits(Struct, frozen=True):
 
 
 DEFAULT_CONNECTION_LIMITS: Final = ConnectionLimits()
+
+
+class AgentLimits(Struct, frozen=True):
+    """What one connection of an agent keeps and waits for. The defaults are ours."""
+
+    sessions: int = 256  # attached at once; the next `session/new` is refused
+    queued_prompts: int = 16  # waiting in one session behind the one that runs; the next is refused (PRM-14)
+    page_sessions: int = 50  # sessions in one answer to `session/list`
+    nes_sessions: int = 64
+    documents: int = 1024  # open in one NES session
+    document_bytes: int = 64 * 1024 * 1024  # of one NES session, all documents together
+    mcp_connections: int = 64  # of one session
+    cancel_grace: float = 1.0  # seconds a cancelled turn gets before the session goes on without it (PRM-16)
+
+
+DEFAULT_AGENT_LIMITS: Final = AgentLimits()
