@@ -352,14 +352,14 @@ async def test_running_out_of_descriptors_is_an_error_of_the_start_alone(runner,
     assert await recorder.exited() == 0
 
 
-@pytest.mark.parametrize("call", ["roost.process.table.start_of", "roost.process.child.ExitWatch"])
+@pytest.mark.parametrize("call", ["PipeWriter", "PipeReader", "ExitWatch"])
 async def test_an_agent_that_cannot_be_watched_is_ended_again(runner, recorder, tools, monkeypatch, call):
     def fail(*_args):
         raise OSError(12, "Cannot allocate memory")
 
     before = os.listdir("/proc/self/fd")
     with monkeypatch.context() as broken:
-        broken.setattr(call, fail)
+        broken.setattr(f"roost.process.child.{call}", fail)
         with pytest.raises(ProcessError, match=r"cannot be watched, so it was ended: .*Cannot allocate memory"):
             runner.spawn(tools.plan("cat"), recorder)
     with pytest.raises(ChildProcessError):

@@ -36,6 +36,10 @@ from roost.process.sandboxes.death_signal import find_setpriv, with_death_signal
 from roost.process.table import MARK_VARIABLE, Roots, mark_for
 from roost.process.tokens import TokenNote
 
+# Reading about a program that is just replacing `setpriv` holds us up for 0.7 ms; soon after it takes 0.04. Until
+# then the agent is known by its mark alone. Seconds.
+_LOOK_DELAY = 0.005
+
 
 class LocalRunner:
     """A `Runner` for one event loop: the one that runs at its first `spawn`.
@@ -61,14 +65,15 @@ class LocalRunner:
         self._note = TokenNote(state_dir, self.token) if state_dir is not None else None
         self._census = Census(self.token, table.start_of(os.getpid()) or 0, self._roots)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._processes: dict[str, tuple[LocalProcess, int]] = {}
+        self._processes: dict[str, LocalProcess] = {}
+        self._starts: dict[str, int] = {}
         self._names = itertools.count(1)
         self._shut = False
 
     @property
     def processes(self) -> list[LocalProcess]:
         """Those of which something may still be alive."""
-        return [process for process, _ in self._processes.values()]
+        return list(self._processes.values())
 
     @property
     def guard_pid(self) -> int | None:
@@ -83,25 +88,14 @@ class LocalRunner:
         name = str(next(self._names))
         mark = mark_for(self.token, name, os.environ.get(MARK_VARIABLE, ""))
         child, pipes = _start(plan, {**plan.env, MARK_VARIABLE: mark})
+        limit, graces = self._queued_input_limit, self._graces
         try:
-            start = table.start_of(child.pid) or 0
-            process = LocalProcess(
-                loop,
-                name,
-                child,
-                pipes,
-                listener,
-                self._census,
-                self._queued_input_limit,
-                self._graces,
-                self._process_gone,
-            )
+            process = LocalProcess(loop, name, child, pipes, listener, self._census, limit, graces, self._process_gone)
         except (OSError, RuntimeError) as error:  # no descriptors, no memory, no threads
             _undo(loop, child, pipes)
             raise ProcessError(f"the agent was started and cannot be watched, so it was ended: {error}") from error
-        self._processes[name] = (process, start)
-        if self._guard is not None:
-            self._guard.register(name, child.pid, start)
+        self._processes[name] = process
+        loop.call_later(_LOOK_DELAY, self._introduce, process)
         return process
 
     async def shutdown(self) -> None:
@@ -137,10 +131,24 @@ class LocalRunner:
         return loop
 
     def _roots(self) -> Roots:
-        return {name: (process.pid, start) for name, (process, start) in self._processes.items()}
+        return {name: (self._processes[name].pid, start) for name, start in self._starts.items()}
+
+    def _introduce(self, process: LocalProcess) -> None:
+        """Tell the guard of an agent by pid and start time."""
+        if self._processes.get(process.name) is not process:
+            return
+        try:
+            start = table.start_of(process.pid)
+        except OSError:
+            return  # found by its mark then
+        if start is not None:
+            self._starts[process.name] = start
+            if self._guard is not None:
+                self._guard.register(process.name, process.pid, start)
 
     def _process_gone(self, process: LocalProcess) -> None:
         del self._processes[process.name]
+        self._starts.pop(process.name, None)
         if self._guard is not None:
             self._guard.forget(process.name)
 
