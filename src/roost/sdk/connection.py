@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, cast
@@ -87,6 +87,7 @@ class Connection:
         self._requests: dict[str, Handler] = {}
         self._notifications: dict[str, Handler] = {}
         self._calls: dict[int, asyncio.Future[Raw]] = {}
+        self._asked: dict[int, str] = {}  # the methods of those calls
         self._answered: dict[int, Callable[[], None]] = {}  # who is told of an answer before the next message is read
         self._open: dict[int, asyncio.Future[Any] | None] = {}  # the peer's requests, and what works on them
         self._incoming: WeakValueDictionary[int, Incoming] = WeakValueDictionary()
@@ -190,6 +191,7 @@ class Connection:
         call = self._peer.call(method, data)
         future: asyncio.Future[Raw] = self._loop.create_future()
         self._calls[call] = future
+        self._asked[call] = method
         if answered is not None:
             self._answered[call] = answered
         self._out.added(0 if data is None else len(data))
@@ -203,8 +205,16 @@ class Connection:
             raise
         finally:
             self._calls.pop(call, None)
+            self._asked.pop(call, None)
             self._answered.pop(call, None)
             self._settle_reading()
+
+    def fail_open_calls(self, error: Exception, *, but: Container[str]) -> None:
+        """Our open calls fail with `error`, except those of the methods in `but`. What still comes for them is ignored."""
+        for call, future in self._calls.items():
+            if self._asked[call] not in but and not future.done():
+                self._peer.forget(call)
+                future.set_exception(error)
 
     def notify(self, notification: Notification) -> None:
         """Tells. Whoever tells much awaits `drain` in between. ConnectionClosed; LimitError (`outgoing_bytes`)."""
