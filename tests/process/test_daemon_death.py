@@ -84,16 +84,16 @@ WORDS = [
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
-@pytest.mark.parametrize("setpriv", [None, ""], ids=["guard alone", "guard and death signal"])
-async def test_nobody_survives_the_daemon(start_daemon, tools, words, setpriv):
-    daemon = await start_daemon(words, setpriv=setpriv)
+@pytest.mark.parametrize("death_signal", [False, True], ids=["guard alone", "guard and death signal"])
+async def test_nobody_survives_the_daemon(start_daemon, tools, words, death_signal):
+    daemon = await start_daemon(words, death_signal=death_signal)
     assert all(tools.alive(pid) for pid in agents(daemon))
     await daemon.kill()
     await tools.dead(*agents(daemon))
 
 
 async def test_a_guard_leaves_when_its_work_is_done(start_daemon, tools):
-    daemon = await start_daemon(("setsid",), setpriv=None)
+    daemon = await start_daemon(("setsid",), death_signal=False)
     await daemon.kill()
     await tools.dead(daemon.pids["guard"])
 
@@ -127,7 +127,7 @@ async def test_the_death_signal_alone_ends_the_agent(start_daemon, tools):
 
 
 async def test_a_guard_that_died_is_replaced_and_its_successor_knows_everybody(start_daemon, tools):
-    daemon = await start_daemon(("setsid", "detached", "stubborn", "bare"), setpriv=None)
+    daemon = await start_daemon(("setsid", "detached", "stubborn", "bare"), death_signal=False)
     first = daemon.pids["guard"]
     os.kill(first, signal.SIGKILL)
     await daemon.line()
@@ -137,7 +137,7 @@ async def test_a_guard_that_died_is_replaced_and_its_successor_knows_everybody(s
 
 
 async def test_a_guard_survives_what_a_service_manager_sends_to_everybody(start_daemon, tools):
-    daemon = await start_daemon(("setsid", "detached", "stubborn"), setpriv=None)
+    daemon = await start_daemon(("setsid", "detached", "stubborn"), death_signal=False)
     status = Path(f"/proc/{daemon.pids['guard']}/status")
     await tools.until(lambda: ignores(status, signal.SIGTERM))
     for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -156,7 +156,7 @@ def ignores(status: Path, sig: int) -> bool:
 
 
 async def test_a_daemon_that_died_with_its_guard_is_swept_up_by_the_next(start_daemon, tools, tmp_path):
-    daemon = await start_daemon(("setsid", "detached", "stubborn"), setpriv=None, state_dir=str(tmp_path))
+    daemon = await start_daemon(("setsid", "detached", "stubborn"), death_signal=False, state_dir=str(tmp_path))
     os.kill(daemon.process.pid, signal.SIGSTOP)  # or it would start another guard
     os.kill(daemon.pids["guard"], signal.SIGKILL)
     await daemon.kill()

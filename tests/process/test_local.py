@@ -319,14 +319,14 @@ async def test_a_relative_program_is_taken_from_the_working_directory(runner, re
     assert await recorder.line() == "here"
 
 
-@pytest.mark.parametrize("setpriv", [None, ""])
-async def test_a_failed_start_leaves_no_descriptor_behind(recorder, tools, tmp_path, setpriv):
+@pytest.mark.parametrize("death_signal", [False, True])
+async def test_a_failed_start_leaves_no_descriptor_behind(recorder, tools, tmp_path, death_signal):
     file = tmp_path / "agent"
     file.write_bytes(b"\x7fELF and no more")
     file.chmod(0o755)
-    runner = LocalRunner(python=None, setpriv=setpriv, graces=Graces(close_grace=0.0))
+    runner = LocalRunner(python=None, death_signal=death_signal, graces=Graces(close_grace=0.0))
     before = os.listdir("/proc/self/fd")
-    if setpriv is None:
+    if not death_signal:
         with pytest.raises(ProcessError, match="could not be started"):
             runner.spawn(tools.plan(str(file)), recorder)
     else:

@@ -300,9 +300,9 @@ def test_an_agent_type_is_resolved_to_a_package_or_a_command(tmp_path):
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({"HOME": "/home/u"}, ("/opt/agentos", "/home/u/.local/share/roost")),
-        ({"HOME": "/home/u", "XDG_DATA_HOME": "/d"}, ("/opt/agentos", "/d/roost")),
-        ({"HOME": "/home/u", "XDG_DATA_HOME": "d"}, ("/opt/agentos", "/home/u/.local/share/roost")),
+        ({"HOME": "/users/u"}, ("/opt/agentos", "/users/u/.local/share/roost")),
+        ({"HOME": "/users/u", "XDG_DATA_HOME": "/d"}, ("/opt/agentos", "/d/roost")),
+        ({"HOME": "/users/u", "XDG_DATA_HOME": "d"}, ("/opt/agentos", "/users/u/.local/share/roost")),
         ({}, ("/opt/agentos",)),
     ],
 )

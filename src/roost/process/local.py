@@ -45,7 +45,7 @@ class LocalRunner:
     """A `Runner` for one event loop: the one that runs at its first `spawn`.
 
     `state_dir`: where the token is noted for `sweep` by a later daemon; None for a program that sweeps nothing.
-    `setpriv` and `python` are the programs for death signal and guard; None does without.
+    `python` runs the guard; None does without one. `death_signal` is asked for where the system has `setpriv`.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class LocalRunner:
         state_dir: Path | None = None,
         graces: Graces | None = None,
         queued_input_limit: int = DEFAULT_QUEUED_INPUT_LIMIT,
-        setpriv: str | None = "",
+        death_signal: bool = True,
         python: str | None = sys.executable or None,
     ) -> None:
         self.token = secrets.token_hex(8)
         self._graces = graces or Graces()
         self._queued_input_limit = queued_input_limit
-        self._setpriv = find_setpriv() if setpriv == "" else setpriv
+        self._setpriv = find_setpriv() if death_signal else None
         self._guard = GuardLink(python, self.token, self._roots) if python else None
         self._note = TokenNote(state_dir, self.token) if state_dir is not None else None
         self._census = Census(self.token, table.start_of(os.getpid()) or 0, self._roots)
