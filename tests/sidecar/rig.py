@@ -13,8 +13,10 @@ from roost.sidecar.gen.messages import (
     AcpAgentEntry,
     AcpCallback,
     AcpCallbackResponse,
+    AcpCloseSessionRequest,
     AcpCreateSessionRequest,
     AcpEvent,
+    AcpGetSessionStateRequest,
     AcpRequest,
     AcpResponse,
     AcpRuntimeKind,
@@ -41,8 +43,9 @@ class Agent:
         self.exited = False
         self.paused = False
         self.hear: Callable[[Agent, Json], bool | None] = rig.script
-        self.session_id = f"s-{process}"
-        self.capabilities: Json = {}
+        self.session_id = rig.session_id or f"s-{process}"
+        self.capabilities: Json = dict(rig.capabilities)
+        self._held: list[events.Event] = []
         self.exits_on: frozenset[int] = frozenset((9, 15))
         self.exits_on_eof = True
 
@@ -52,7 +55,20 @@ class Agent:
         self.write(json.dumps(message).encode() + b"\n")
 
     def write(self, data: bytes) -> None:
-        self.rig.feed(events.AgentWrote(self.process, data))
+        self._told(events.AgentWrote(self.process, data))
+
+    def _told(self, event: events.Event) -> None:
+        """What happens on stdout stays in the pipe while nobody reads it."""
+        if self.paused:
+            self._held.append(event)
+        else:
+            self.rig.feed(event)
+
+    def resume(self) -> None:
+        self.paused = False
+        held, self._held = self._held, []
+        for event in held:
+            self.rig.feed(event)
 
     def stderr(self, data: bytes) -> None:
         self.rig.feed(events.AgentWroteStderr(self.process, data))
@@ -78,7 +94,7 @@ class Agent:
     def exit(self, code: int | None) -> None:
         if not self.exited:
             self.exited = True
-            self.rig.feed(events.AgentExited(self.process, code))
+            self._told(events.AgentExited(self.process, code))
 
     # what is done to it
 
@@ -103,8 +119,12 @@ class Agent:
                 self.result(message, {"protocolVersion": version, "agentCapabilities": self.capabilities})
         elif method == "session/new":
             self.result(message, {"sessionId": self.session_id})
+        elif method == "session/prompt" and self.launch.protocol_version == 1:
+            self.result(message, {"stopReason": "end_turn"})
         elif method == "session/prompt":
-            self.result(message, {"stopReason": "end_turn"} if self.launch.protocol_version == 1 else {})
+            self.result(message, {})
+            self.update(sessionUpdate="state_update", state="running")
+            self.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
         else:
             self.result(message, {})
 
@@ -121,11 +141,13 @@ class Rig:
     def __init__(self, script: Callable[[Agent, Json], bool | None] | None = None, **limits: Any) -> None:
         self.engine = Engine(Limits(**limits), version="1.2.3", folder="/instructions")
         self.script = script or (lambda agent, message: False)
+        self.capabilities: Json = {}  # of the agents started from now on
+        self.session_id: str | None = None
         self.now = 1000.0
         self.agents: dict[str, Agent] = {}
-        self.programs: dict[str, AgentProgram] = {
-            name: AgentProgram(agent_type=name, entrypoint=f"/opt/agentos/bin/{name}") for name in ("echo", "other")
-        }
+        self.programs: dict[str, AgentProgram] = {}
+        self.install("echo")
+        self.install("other")
         self.spawn_error: tuple[str, str] | None = None
         self.told: list[tuple[int, Any]] = []  # everything callers were told, in order
         self.replies: dict[tuple[int, int], AcpResponse] = {}
@@ -133,10 +155,46 @@ class Rig:
         self.notes: list[commands.Note] = []
         self.disconnected: list[commands.Disconnect] = []
         self.forgotten: list[str] = []
+        self.spawned: set[str] = set()
+        self.records: dict[str, Any] = {}  # what SessionQuery finds
+        self._unanswered: set[tuple[int, int]] = set()
         self._pending: deque[Any] = deque()
         self._working = False
         self._connections = 0
         self._requests = 0
+
+    @property
+    def agent(self) -> Agent:
+        """The one started last."""
+        return self.agents[next(reversed(self.agents))]
+
+    def assert_nothing_left(self) -> None:
+        """Everybody was answered, every process is accounted for, every table is empty, and no timer is left."""
+        assert not self._unanswered, f"never answered: {self._unanswered}"
+        context = self.engine._context
+        assert not context.links, f"agents left: {context.links}"
+        assert not len(context.sessions), f"sessions left: {[session.id for session in context.sessions]}"
+        assert not context.loading
+        for connection in context.callers.connections.values():
+            left = (connection.asks, connection.hears, connection.starting, connection.open_requests)
+            assert not any(left), f"connection {connection.number} keeps {left}"
+        with_connection = {connection.caller.name for connection in context.callers.connections.values()}
+        for name, caller in context.callers._callers.items():
+            assert name in with_connection, f"caller {name} is remembered for nothing"
+            assert not caller.sessions
+            assert caller.opening == 0
+        assert context.stage.running == 0
+        assert not context.stage.ready
+        assert context.stage.timers == 0, f"timers left: {context.stage.timers}"
+        assert sorted(self.forgotten) == sorted(set(self.forgotten)), "forgotten twice"
+        assert set(self.forgotten) == self.spawned, "a process is not accounted for"
+        for agent in self.agents.values():
+            assert agent.exited or 9 in agent.signals, f"{agent.process} was left running"
+        assert self.engine.idle
+
+    def install(self, name: str, **fields: Any) -> None:
+        """Makes an agent known."""
+        self.programs[name] = AgentProgram(agent_type=name, entrypoint=f"/opt/agentos/bin/{name}", **fields)
 
     # ---- callers
 
@@ -151,8 +209,10 @@ class Rig:
 
     def send(self, connection: int, payload: AcpRequest) -> int:
         self._requests += 1
-        self.feed(events.RequestArrived(connection, self._requests, payload))
-        return self._requests
+        number = self._requests
+        self._unanswered.add((connection, number))
+        self.feed(events.RequestArrived(connection, number, payload))
+        return number
 
     def ask(self, connection: int, payload: AcpRequest) -> Any:
         """Sends a request that is answered at once."""
@@ -160,6 +220,15 @@ class Rig:
 
     def reply(self, connection: int, request: int) -> Any:
         return self.replies.get((connection, request))
+
+    def prompt(self, connection: int, session: str, text: str = "hello") -> int:
+        return self.request(connection, session, "session/prompt", {"prompt": [{"type": "text", "text": text}]})
+
+    def close(self, connection: int, session: str) -> int:
+        return self.send(connection, AcpCloseSessionRequest(session))
+
+    def state(self, connection: int, session: str) -> Any:
+        return self.ask(connection, AcpGetSessionStateRequest(session))
 
     def create(self, connection: int, agent: str = "echo", **fields: Any) -> AcpSessionCreatedResponse:
         response = self.ask(connection, create_request(agent, **fields))
@@ -216,7 +285,8 @@ class Rig:
     def _do(self, command: commands.Command) -> None:
         match command:
             case commands.Reply(connection=connection, request=request, response=response):
-                assert (connection, request) not in self.replies, "answered twice"
+                assert (connection, request) in self._unanswered, "answered twice, or never asked"
+                self._unanswered.discard((connection, request))
                 self.replies[connection, request] = response
                 self.told.append((connection, (request, response)))
             case commands.Publish(connection=connection, payload=payload):
@@ -224,13 +294,15 @@ class Rig:
             case commands.AskCaller(connection=connection, callback=callback, payload=payload):
                 self.asked.append((connection, callback, payload))
             case commands.SpawnAgent(process=process, launch=launch):
+                self.spawned.add(process)
                 if self.spawn_error is not None:
                     self._pending.append(events.AgentFailedToStart(process, *self.spawn_error))
                     return
                 self.agents[process] = Agent(self, process, launch)
                 self._pending.append(events.AgentStarted(process, 4000 + len(self.agents)))
             case commands.WriteAgent(process=process, data=data):
-                self.agents[process].hears(data)
+                if not self.agents[process].exited:
+                    self.agents[process].hears(data)
             case commands.CloseAgentInput(process=process):
                 agent = self.agents[process]
                 agent.input_closed = True
@@ -244,7 +316,7 @@ class Rig:
             case commands.PauseAgent(process=process):
                 self.agents[process].paused = True
             case commands.ResumeAgent(process=process):
-                self.agents[process].paused = False
+                self.agents[process].resume()
             case commands.ForgetAgent(process=process):
                 self.forgotten.append(process)
             case commands.Load(ticket=ticket, query=query):
@@ -261,6 +333,8 @@ class Rig:
                 return self.programs.get(agent_type)
             case commands.AgentsQuery():
                 return [AcpAgentEntry(name, True, program.entrypoint) for name, program in self.programs.items()]
+            case commands.SessionQuery(session_id=session_id):
+                return self.records.get(session_id)
         return None
 
 

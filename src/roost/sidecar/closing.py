@@ -84,8 +84,7 @@ def end_session(context: Context, session: Session) -> Conversation[None]:
     for call, wait in list(session.prompts.items()):
         wait.resolve(cancelled_answer(call))
     session.turns.reset("cancelled")
-    if session.recovery is not None:
-        session.recovery.resolve(None)
+    session.link.aftermath.resolve(None)
     yield context.stage.later  # those who wait hear of it first
     if session.starting is not None:
         yield from end_agent(context, session.starting)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from roost.sidecar.launch import Launch
@@ -61,7 +63,8 @@ def instruct(launch: Launch, text: str | None, folder: str) -> Launch:
     if agent == "opencode":
         if CONTEXT_PATHS_VARIABLE in launch.env:  # present, even empty: the caller has decided
             return launch
-        path = f"{folder}/agentos-system-prompt.md"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        path = f"{folder}/agentos-system-prompt-{digest}.md"  # nobody else's text is ever written over
         paths = msgspec.json.encode([*OPENCODE_CONTEXT_PATHS, path]).decode()
         env = {**launch.env, CONTEXT_PATHS_VARIABLE: paths}
         return msgspec.structs.replace(launch, env=env, files=(*launch.files, (path, text)))

@@ -74,7 +74,7 @@ def exchange(
         return rpc_response(session, timed_out(context, session, link, method, call, wait, timeout.timeout))
     except RoostError as fault:
         prompt_over(session, call, None)
-        error = yield from failed(session, link, method, call, fault)
+        error = yield from failed(link, method, call, fault)
         if session.life in (Life.LIVE, Life.RECOVERING):
             session.preamble = session.preamble or preamble
         raise error from None
@@ -96,12 +96,12 @@ def prompt_over(session: Session, call: int, answer: Answer | None) -> None:
         session.turns.prompt_answered(call, reason, failed=answer is None or answer.error is not None)
 
 
-def failed(session: Session, link: Link, method: str, call: int, fault: RoostError) -> Conversation[SidecarError]:
+def failed(link: Link, method: str, call: int, fault: RoostError) -> Conversation[SidecarError]:
     """What a caller is told of a request that got no answer. After a crash: once it is known what became of it."""
     match fault:
         case AgentGone(exit_code=exit_code):
             text = exit_text(link, exit_code, call)
-            recovery = (yield link.aftermath) if session.life in (Life.LIVE, Life.RECOVERING) else None
+            recovery = yield link.aftermath
             ending = "; the session was closed" if recovery is None else recovery.sentence
             return SidecarError("invalid_state", text + ending)
         case LineTooLong():
