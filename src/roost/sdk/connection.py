@@ -210,7 +210,7 @@ class Connection:
             self._settle_reading()
 
     def fail_open_calls(self, error: Exception, *, but: Container[str]) -> None:
-        """Our open calls fail with `error`, except those of the methods in `but`. What still comes for them is ignored."""
+        """Our open calls fail with `error`, except those of the methods in `but`. What comes for them is ignored."""
         for call, future in self._calls.items():
             if self._asked[call] not in but and not future.done():
                 self._peer.forget(call)
