@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -57,7 +56,7 @@ class LocalRunner:
         death_signal: bool = True,
         python: str | None = sys.executable or None,
     ) -> None:
-        self.token = secrets.token_hex(8)
+        self.token = os.urandom(8).hex()
         self._graces = graces or Graces()
         self._queued_input_limit = queued_input_limit
         self._setpriv = find_setpriv() if death_signal else None
