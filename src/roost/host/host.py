@@ -68,9 +68,12 @@ class Host:
 
     # ---- requests
 
-    async def request(self, payload: AcpRequest) -> AcpResponse:
-        """One request of the sidecar protocol, raw. Raises SidecarError for an AcpErrorResponse."""
-        return await self.link.request(payload)
+    async def request(self, payload: AcpRequest, arrived: Callable[[], None] | None = None) -> AcpResponse:
+        """One request of the sidecar protocol, raw. Raises SidecarError for an AcpErrorResponse.
+
+        `arrived` is called when the answer comes in, before what came after it.
+        """
+        return await self.link.request(payload, arrived)
 
     async def list_agents(self) -> list[AcpAgentEntry]:
         """The agents the daemon can run, sorted by id."""

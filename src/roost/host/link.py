@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from roost.errors import CodecError, ConnectionClosed, LimitError, RemoteProtocolError, SidecarError, TransportError
 from roost.sidecar.gate import FRAMES_VERSION
@@ -39,6 +40,11 @@ from roost.wire.framing import encode_length_frame
 OPEN_REQUESTS = 1024  # requests one connection may have open; the daemon's own bound has the same default
 
 
+class _Waiting(NamedTuple):
+    answer: asyncio.Future[AcpResponse]
+    arrived: Callable[[], None] | None
+
+
 class HostLink:
     """Listener of its channel. `on_event` is called in order; `on_callback` may take its time."""
 
@@ -52,7 +58,7 @@ class HostLink:
         self._channel: Channel | None = None
         self._loop = asyncio.get_running_loop()
         self._welcome: asyncio.Future[Welcome] = self._loop.create_future()
-        self._waiting: dict[int, asyncio.Future[AcpResponse]] = {}
+        self._waiting: dict[int, _Waiting] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._last_id = 0
         self._end: Exception | None = None
@@ -76,9 +82,12 @@ class HostLink:
             case Event(payload=payload):
                 self._on_event(decode_acp_event(payload))
             case Response(id=number, payload=payload):
-                future = self._waiting.pop(number, None)
-                if future is not None and not future.done():
-                    future.set_result(decode_acp_response(payload))
+                waiting = self._waiting.pop(number, None)
+                if waiting is not None and not waiting.answer.done():
+                    response = decode_acp_response(payload)
+                    if waiting.arrived is not None:
+                        waiting.arrived()
+                    waiting.answer.set_result(response)
             case Callback(id=number, payload=payload):
                 task = self._loop.create_task(self._answer(number, decode_acp_callback(payload)))
                 self._answering.add(task)
@@ -86,9 +95,9 @@ class HostLink:
             case Refused(id=0, code=code, message=message):
                 self._fail(SidecarError(code, message))
             case Refused(id=number, code=code, message=message):
-                future = self._waiting.pop(number, None)
-                if future is not None and not future.done():
-                    future.set_exception(SidecarError(code, message))
+                waiting = self._waiting.pop(number, None)
+                if waiting is not None and not waiting.answer.done():
+                    waiting.answer.set_exception(SidecarError(code, message))
             case Welcome() if not self._welcome.done():
                 self._welcome.set_result(frame)
             case _:
@@ -122,10 +131,10 @@ class HostLink:
         if not self._welcome.done():
             self._welcome.set_exception(error)
             self._welcome.exception()  # whoever greets hears it; nobody may
-        waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            if not future.done():
-                future.set_exception(error)
+        left, self._waiting = self._waiting, {}
+        for waiting in left.values():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(error)
         for task in self._answering:
             task.cancel()
         if not self.ended.done():
@@ -141,8 +150,11 @@ class HostLink:
         except TimeoutError:
             raise TransportError(f"the daemon did not answer within {timeout:g} s") from None
 
-    async def request(self, payload: AcpRequest) -> AcpResponse:
-        """One request and its answer. Raises SidecarError for an AcpErrorResponse, ConnectionClosed at the end."""
+    async def request(self, payload: AcpRequest, arrived: Callable[[], None] | None = None) -> AcpResponse:
+        """One request and its answer. Raises SidecarError for an AcpErrorResponse, ConnectionClosed at the end.
+
+        `arrived` is called with the answer's frame, before anything that came after it is looked at.
+        """
         if self._end is not None:
             raise self._end
         if len(self._waiting) >= OPEN_REQUESTS:
@@ -151,7 +163,7 @@ class HostLink:
         self._last_id = self._last_id % 0xFFFF_FFFF + 1
         number = self._last_id
         future: asyncio.Future[AcpResponse] = self._loop.create_future()
-        self._waiting[number] = future
+        self._waiting[number] = _Waiting(future, arrived)
         self._send(Request(number, data))
         try:
             response = await future

@@ -65,7 +65,8 @@ class Session:
         """
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
         subscription = self.subscribe()
-        answer = asyncio.get_running_loop().create_task(self.request("session/prompt", {"prompt": blocks, **extra}))
+        request = self._request("session/prompt", {"prompt": blocks, **extra}, subscription.mark)
+        answer = asyncio.get_running_loop().create_task(request)
         return Turn(self, subscription, answer)
 
     async def cancel(self) -> bool:
@@ -75,8 +76,13 @@ class Session:
 
     async def request(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Any ACP method, as it is; `sessionId` is filled in. Raises RpcError with the agent's error."""
+        return await self._request(method, params)
+
+    async def _request(
+        self, method: str, params: dict[str, Any] | None, arrived: Callable[[], None] | None = None
+    ) -> Any:
         text = None if params is None else msgspec.json.encode(params).decode()
-        response = await self._host.request(AcpSessionRequest(self.id, method, text))
+        response = await self._host.request(AcpSessionRequest(self.id, method, text), arrived)
         if not isinstance(response, AcpSessionRpcResponse):
             raise RemoteProtocolError(f"the daemon answered {method} with {type(response).__name__}")
         message = msgspec.json.decode(response.response)

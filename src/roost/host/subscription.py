@@ -20,6 +20,9 @@ class Subscription:
         self._resume = resume
         self._queue: deque[HostEvent] = deque()
         self._bytes = 0
+        self._put = 0
+        self._taken = 0
+        self._mark: int | None = None
         self._paused = False
         self._waiter: asyncio.Future[None] | None = None
         self._ended = False
@@ -29,11 +32,21 @@ class Subscription:
         if self._ended:
             return
         self._queue.append(event)
+        self._put += 1
         self._bytes += weight(event)
         if self._bytes > QUEUE_BYTES and not self._paused:
             self._paused = True
             self._pause(self)
         self._wake()
+
+    def mark(self) -> None:
+        """Notes this place among the events: those to come are past it, whenever they are read."""
+        self._mark = self._put
+
+    @property
+    def past_mark(self) -> bool:
+        """Whether the event read last came after the mark."""
+        return self._mark is not None and self._taken > self._mark
 
     def end(self, error: Exception | None = None) -> None:
         """No further event; a reader gets what is queued, then the error or the end."""
@@ -69,6 +82,7 @@ class Subscription:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         event = self._queue.popleft()
+        self._taken += 1
         self._bytes -= weight(event)
         self._ease()
         return event

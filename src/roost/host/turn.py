@@ -46,7 +46,6 @@ class Turn:
         self._subscription = subscription
         self._answer = answer
         self._by_state = session.protocol_version >= 2
-        self._accepted = False
         self._ran = False
         self._stderr = b""
         self.outcome: TurnOutcome | None = None
@@ -75,8 +74,6 @@ class Turn:
             result = answer.result()
             self.outcome = TurnOutcome(_text(result.get("stopReason")), _usage(result.get("usage")))
             self._subscription.end()
-        else:
-            self._accepted = True
 
     def __aiter__(self) -> Turn:
         return self
@@ -100,7 +97,10 @@ class Turn:
         return event
 
     def _look(self, event: Notification) -> None:
-        """A v2 turn ends at the idle that follows its running, or that gives a stop reason (PRM-10)."""
+        """A v2 turn ends at the idle that follows its running, or that gives a stop reason (PRM-10).
+
+        One that came before the prompt was accepted belongs to an earlier turn; the mark is where it was accepted.
+        """
         if '"state_update"' not in event.text:
             return
         update = event.raw_update
@@ -108,7 +108,7 @@ class Turn:
             return
         if update.get("state") != "idle":
             self._ran = True
-        elif self._accepted and (self._ran or update.get("stopReason") is not None):
+        elif self._subscription.past_mark and (self._ran or update.get("stopReason") is not None):
             self.outcome = TurnOutcome(_text(update.get("stopReason")), _usage(update.get("usage")))
             self._session.unsubscribe(self._subscription)
 
