@@ -199,7 +199,7 @@ class Driver:
             self._pending.append(events.AgentFailedToStart(name, "unsupported", str(error)))
             return
         self._processes[name] = process
-        log.info("%s: %s started as process %d", name, command.launch.agent_type, process.pid)
+        log.info("%s: %s started as process %d", name, command.launch.program.entrypoint, process.pid)
         self._pending.append(events.AgentStarted(name, process.pid))
 
     def _write_agent(self, command: commands.WriteAgent) -> None:
