@@ -58,6 +58,17 @@ log = logging.getLogger("roost.connection")
 _OVERLOAD: Final = 16  # times waiting_notifications
 
 
+class _OpenCall:
+    """A call of ours while it has no outcome."""
+
+    __slots__ = ("answered", "future", "method")
+
+    def __init__(self, method: str, future: asyncio.Future[Raw], answered: Callable[[], None] | None) -> None:
+        self.method = method
+        self.future = future
+        self.answered = answered
+
+
 class Connection:
     """One side of one ACP connection.
 
@@ -86,9 +97,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._requests: dict[str, Handler] = {}
         self._notifications: dict[str, Handler] = {}
-        self._calls: dict[int, asyncio.Future[Raw]] = {}
-        self._asked: dict[int, str] = {}  # the methods of those calls
-        self._answered: dict[int, Callable[[], None]] = {}  # who is told of an answer before the next message is read
+        self._calls: dict[int, _OpenCall] = {}
         self._open: dict[int, asyncio.Future[Any] | None] = {}  # the peer's requests, and what works on them
         self._incoming: WeakValueDictionary[int, Incoming] = WeakValueDictionary()
         self._out = Outbox(self._peer, channel, limits.outgoing_bytes, self.abort)
@@ -171,29 +180,36 @@ class Connection:
 
     # ---- to the peer
 
-    async def call(self, request: Request[R], *, answered: Callable[[], None] | None = None) -> R:
+    async def call(self, request: Request[R]) -> R:
         """Asks, and waits for the typed answer. Cancelling the wait takes the request back (CAN-11).
-
-        `answered()` is called when the peer grants it, before the message behind that answer is looked at; whoever
-        waits here resumes a turn of the loop later.
 
         RpcError: the peer refused. RemoteProtocolError: its answer is malformed. ConnectionClosed, LimitError,
         CodecError: it was not asked, or will not answer.
         """
-        result = await self.call_raw(request.METHOD, encode(request), answered=answered)
+        result = await self.call_raw(request.METHOD, encode(request))
         return cast(R, typed_result(request.METHOD, result))
 
-    async def call_raw(self, method: str, params: Any = None, *, answered: Callable[[], None] | None = None) -> Raw:
-        """Asks by any method. `params`: bytes of JSON, plain data, a generated value, None. The answer stays JSON."""
+    async def call_raw(
+        self,
+        method: str,
+        params: Any = None,
+        *,
+        started: Callable[[int], None] | None = None,
+        answered: Callable[[], None] | None = None,
+    ) -> Raw:
+        """Asks by any method. `params`: bytes of JSON, plain data, a generated value, None. The answer stays JSON.
+
+        `started(call)` gives what `withdraw` takes. `answered()` is called when the peer grants it, before the message
+        behind that answer is looked at; whoever waits here resumes a turn of the loop later.
+        """
         if self._ended:
             raise ConnectionClosed(self._cause)
         data = encoded(params)
         call = self._peer.call(method, data)
         future: asyncio.Future[Raw] = self._loop.create_future()
-        self._calls[call] = future
-        self._asked[call] = method
-        if answered is not None:
-            self._answered[call] = answered
+        self._calls[call] = _OpenCall(method, future, answered)
+        if started is not None:
+            started(call)
         self._out.added(0 if data is None else len(data))
         self._settle_reading()
         try:
@@ -205,16 +221,20 @@ class Connection:
             raise
         finally:
             self._calls.pop(call, None)
-            self._asked.pop(call, None)
-            self._answered.pop(call, None)
             self._settle_reading()
+
+    def withdraw(self, call: int) -> None:
+        """Takes a call back without giving up its outcome, which may still be a yes (CAN-4, CAN-7)."""
+        if not self._finished:
+            self._peer.withdraw(call)
+            self._out.added(0)
 
     def fail_open_calls(self, error: Exception, *, but: Container[str]) -> None:
         """Our open calls fail with `error`, except those of the methods in `but`. What comes for them is ignored."""
-        for call, future in self._calls.items():
-            if self._asked[call] not in but and not future.done():
+        for call, open_call in self._calls.items():
+            if open_call.method not in but and not open_call.future.done():
                 self._peer.forget(call)
-                future.set_exception(error)
+                open_call.future.set_exception(error)
 
     def notify(self, notification: Notification) -> None:
         """Tells. Whoever tells much awaits `drain` in between. ConnectionClosed; LimitError (`outgoing_bytes`)."""
@@ -278,10 +298,10 @@ class Connection:
             return
         self._ended = True
         self._cause = cause
-        for call, future in self._calls.items():
+        for call, open_call in self._calls.items():
             self._peer.forget(call)
-            if not future.done():
-                future.set_exception(ConnectionClosed(cause))  # ENV-18
+            if not open_call.future.done():
+                open_call.future.set_exception(ConnectionClosed(cause))  # ENV-18
         rest: Awaitable[None] | None = None
         if self.on_end is not None:
             try:
@@ -440,15 +460,15 @@ class Connection:
 
     def _happened(self, event: PeerEvent) -> None:
         if isinstance(event, Answered):
-            future = self._calls.get(event.call)
-            if future is not None and not future.done():
-                future.set_result(event.result)
-                if (answered := self._answered.pop(event.call, None)) is not None:
-                    answered()
+            call = self._calls.get(event.call)
+            if call is not None and not call.future.done():
+                call.future.set_result(event.result)
+                if call.answered is not None:
+                    call.answered()
         elif isinstance(event, Failed):
-            future = self._calls.get(event.call)
-            if future is not None and not future.done():
-                future.set_exception(event.error)
+            call = self._calls.get(event.call)
+            if call is not None and not call.future.done():
+                call.future.set_exception(event.error)
         elif isinstance(event, Withdrawn):
             incoming = self._incoming.get(event.token)
             work = self._open.get(event.token)
