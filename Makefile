@@ -22,6 +22,7 @@ demo: $(STAMP)
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)
+	$(PYTHON) tools/debian.py
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 check: $(STAMP)

@@ -41,8 +41,8 @@ def check() -> Iterator[str]:
             count = text.count("\n")
             if count > MAX_LINES:
                 yield f"{name}: {count} lines; split it by topic at {MAX_LINES}"
-            if name.startswith("src") and (match := LEFT_FOR_LATER.search(text)):
-                yield f"{name}: left for later: {match[0]}"
+            if name.startswith("src") and (left := LEFT_FOR_LATER.search(text)):
+                yield f"{name}: left for later: {left[0]}"
 
 
 def pinned_schemas() -> Iterator[str]:

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 
-from roost.errors import SidecarError
+from roost.errors import ProcessError, SidecarError
 from roost.process.base import SpawnPlan
 from roost.process.launch import plan_agent
 from roost.process.packages import CommandLine, Package, Packages, is_command_line
@@ -62,9 +62,7 @@ class LocalCatalogue:
     def plan(self, launch: Launch) -> SpawnPlan:
         agent = self._packages.resolve(launch.agent_type)
         for path, text in launch.files:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            write_file(path, text)
         return plan_agent(
             agent,
             runtime=launch.runtime.name,
@@ -83,3 +81,13 @@ def runtime_of(package: Package) -> AcpRuntimeKind | None:
         return AcpRuntimeKind[package.kind.value]
     except KeyError:
         return None
+
+
+def write_file(path: str, text: str) -> None:
+    """A file an agent is to read, in a folder of the daemon's own. Raises ProcessError naming the file."""
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ProcessError(f"cannot write {path} for the agent: {error.strerror}") from error

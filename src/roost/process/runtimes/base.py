@@ -11,6 +11,9 @@ from typing import Protocol
 
 from roost.process.runtimes.sniff import Sniffed
 
+# What a WASI module may allocate in all; a 32-bit one could address four times as much.
+DEFAULT_WASM_MEMORY_BYTES = 1024 * 1024 * 1024
+
 Which = Callable[[str, str], str | None]
 
 
@@ -32,6 +35,7 @@ class RuntimeSettings:
 
     javascript: str = "node"
     python: str = sys.executable
+    wasm_memory_bytes: int = DEFAULT_WASM_MEMORY_BYTES
     path: str = field(default_factory=lambda: os.environ.get("PATH", os.defpath))
     which: Which = field(default=lambda name, path: shutil.which(name, path=path))
 

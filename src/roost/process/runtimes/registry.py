@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from roost.process.runtimes.base import Runtime, RuntimeSettings
 from roost.process.runtimes.javascript import JavaScriptRuntime
 from roost.process.runtimes.python import PythonRuntime
+from roost.process.runtimes.wasm import WebAssemblyRuntime
 
 BUILT_IN: Mapping[str, Callable[[RuntimeSettings], Runtime]] = {
     "JAVA_SCRIPT": JavaScriptRuntime,
     "PYTHON": PythonRuntime,
+    "WEB_ASSEMBLY": WebAssemblyRuntime,
 }
 
 
