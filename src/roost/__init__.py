@@ -5,12 +5,35 @@ Names are loaded when they are first used, so that importing Roost costs next to
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roost import host
+    from roost.errors import (
+        CodecError,
+        ConfigError,
+        ConnectionClosed,
+        LimitError,
+        LocalProtocolError,
+        ProcessError,
+        RemoteProtocolError,
+        RoostError,
+        RpcError,
+        SidecarError,
+        StoreError,
+        TransportError,
+    )
+    from roost.sdk.agent import Agent
+    from roost.sdk.connect import connect
+    from roost.sdk.turn import Turn
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "host": "roost.host",
+    "Agent": "roost.sdk.agent",
+    "Turn": "roost.sdk.turn",
+    "connect": "roost.sdk.connect",
     "RoostError": "roost.errors",
     "CodecError": "roost.errors",
     "LimitError": "roost.errors",
@@ -25,7 +48,25 @@ _HOMES = {
     "StoreError": "roost.errors",
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = [
+    "Agent",
+    "CodecError",
+    "ConfigError",
+    "ConnectionClosed",
+    "LimitError",
+    "LocalProtocolError",
+    "ProcessError",
+    "RemoteProtocolError",
+    "RoostError",
+    "RpcError",
+    "SidecarError",
+    "StoreError",
+    "TransportError",
+    "Turn",
+    "__version__",
+    "connect",
+    "host",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -52,11 +52,11 @@ async def _serve(path: str, roots: Sequence[Path]) -> None:
     import os
     import signal
 
-    from roost.daemon.daemon import Daemon
+    from roost.daemon.daemon import Daemon, default_state_dir
     from roost.process.packages import default_roots
 
     _raise_file_limit()
-    daemon = Daemon(roots=(*roots, *default_roots(os.environ)))
+    daemon = Daemon(roots=(*roots, *default_roots(os.environ)), state_dir=default_state_dir(os.environ))
     loop = asyncio.get_running_loop()
     ending = asyncio.Event()
 

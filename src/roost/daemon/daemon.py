@@ -15,6 +15,7 @@ from roost.daemon.driver import Driver
 from roost.process.local import LocalRunner
 from roost.process.packages import Packages, default_roots
 from roost.process.runtimes.registry import Runtimes
+from roost.process.tokens import sweep
 from roost.sidecar.engine import Engine
 from roost.sidecar.limits import Limits
 from roost.transport.unix import UnixServer, serve_unix
@@ -32,7 +33,9 @@ class Daemon:
         roots: Sequence[Path] | None = None,
         environment: Mapping[str, str] | None = None,
         let_through: Iterable[str] = (),
+        state_dir: Path | None = None,
     ) -> None:
+        """`state_dir`: where it is noted which agents may exist, so that the next daemon ends what this one cannot."""
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
         self._folder = ScratchFolder(own_env)
@@ -40,7 +43,10 @@ class Daemon:
         packages = Packages(default_roots(own_env) if roots is None else roots, runtimes)
         catalogue = LocalCatalogue(packages, runtimes, own_env=own_env, let_through=let_through)
         engine = Engine(self.limits, version=roost.__version__, folder=self._folder.path)
-        self.runner = LocalRunner()
+        if state_dir is not None:
+            for pid in sweep(state_dir):
+                log.warning("ended process %d, which a daemon that died had left behind", pid)
+        self.runner = LocalRunner(state_dir=state_dir)
         self.driver = Driver(engine, self.runner, catalogue)
         self._servers: list[UnixServer] = []
         self._receptions: list[Reception] = []
@@ -72,6 +78,14 @@ class Daemon:
                 connection.close()
         await asyncio.sleep(0)
         self._folder.remove()
+
+
+def default_state_dir(environment: Mapping[str, str]) -> Path | None:
+    """`$XDG_STATE_HOME/roost`, or the same under the home folder; None where there is neither."""
+    base = environment.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(environment.get("HOME", ""), ".local", "state")
+    return Path(base, "roost") if os.path.isabs(base) else None
 
 
 class ScratchFolder:
