@@ -63,7 +63,7 @@ class _OpenCall:
 
     __slots__ = ("answered", "future", "method")
 
-    def __init__(self, method: str, future: asyncio.Future[Raw], answered: Callable[[], None] | None) -> None:
+    def __init__(self, method: str, future: asyncio.Future[Raw], answered: Callable[[Raw], None] | None) -> None:
         self.method = method
         self.future = future
         self.answered = answered
@@ -178,6 +178,11 @@ class Connection:
         """How many of our calls wait for their outcome here."""
         return len(self._calls)
 
+    def method_of(self, call: object) -> str | None:
+        """The method of a call of ours that is open, by its id; what an elicitation may be about (ELI-2)."""
+        found = self._calls.get(call) if isinstance(call, int) else None
+        return None if found is None else found.method
+
     # ---- to the peer
 
     async def call(self, request: Request[R]) -> R:
@@ -195,12 +200,12 @@ class Connection:
         params: Any = None,
         *,
         started: Callable[[int], None] | None = None,
-        answered: Callable[[], None] | None = None,
+        answered: Callable[[Raw], None] | None = None,
     ) -> Raw:
         """Asks by any method. `params`: bytes of JSON, plain data, a generated value, None. The answer stays JSON.
 
-        `started(call)` gives what `withdraw` takes. `answered()` is called when the peer grants it, before the message
-        behind that answer is looked at; whoever waits here resumes a turn of the loop later.
+        `started(call)` gives what `withdraw` takes. `answered(result)` is called when the peer grants it, before the
+        message behind that answer is looked at; whoever waits here resumes a turn of the loop later.
         """
         if self._ended:
             raise ConnectionClosed(self._cause)
@@ -464,7 +469,10 @@ class Connection:
             if call is not None and not call.future.done():
                 call.future.set_result(event.result)
                 if call.answered is not None:
-                    call.answered()
+                    try:
+                        call.answered(event.result)
+                    except Exception:
+                        log.exception("taking the answer to %s failed", call.method)
         elif isinstance(event, Failed):
             call = self._calls.get(event.call)
             if call is not None and not call.future.done():
