@@ -15,7 +15,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from bench.measure import Report, cpu_seconds, median, percentile, rss_bytes
+from bench.measure import Report, cpu_seconds, median, percentile, plain_environment, rss_bytes
 from roost.host import Host, connect
 from roost.sidecar.gen.messages import AcpGetSessionStateRequest
 
@@ -33,8 +33,10 @@ async def daemon() -> AsyncIterator[tuple[int, str]]:
     """A daemon process of its own: its pid and its socket."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "roost.sock")
+        command = (sys.executable, "-m", "roost.cli.main")
+        subprocess.run([*command, "daemon", "--help"], check=True, capture_output=True, env=plain_environment())
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "roost.cli.main", "daemon", "--socket", path, stderr=asyncio.subprocess.PIPE
+            *command, "daemon", "--socket", path, stderr=asyncio.subprocess.PIPE, env=plain_environment()
         )
         assert process.stderr is not None
         try:
@@ -137,7 +139,8 @@ def official_client() -> float | None:
 def import_cost() -> float:
     """CPU ms of `import roost` on top of asyncio and msgspec."""
     code = "import time,asyncio,msgspec\nt=time.process_time()\nimport roost\nprint((time.process_time()-t)*1e3)"
-    return median([float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)])
+    command = [sys.executable, "-c", code]
+    return median([float(subprocess.check_output(command, env=plain_environment())) for _ in range(5)])
 
 
 async def run() -> Report:
