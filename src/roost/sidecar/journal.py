@@ -1,16 +1,19 @@
 """The journal: what is remembered of a session, as values. The engine says what to keep, a Store keeps it.
 
 Entries of one session are numbered from 1 without a hole; a number is never used again. Times are wall-clock
-seconds and belong to the store: the engine reads no clock.
+seconds and belong to the store: the engine reads no clock. Later on numbers may be missing: what was compacted lives on
+in fewer entries, and where something is really gone a GAP says so.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
+from roost.acp.dialect import V1, V2, Dialect, negotiate
 from roost.sidecar.gen.messages import AcpRuntimeKind
 
 
@@ -26,17 +29,22 @@ class Kind(enum.StrEnum):
     EXIT = "exit"  # the agent is gone: {"exitCode": …, "restart": …, "count": …}
     RESUMED = "resumed"  # {"tier": "native" or "fallback", "liveId": …}
     INTERRUPTED = "interrupted"  # the daemon ended in mid-turn: {"call": id or null}
-    GAP = "gap"  # older entries were removed: {"first": n, "last": n, "reason": "age", "size" or "compacted"}
+    GAP = "gap"  # entries that are gone, or never got here: {"first": n, "last": n, "reason": "age", "size" or "lost"}
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One numbered entry. `at` is 0.0 until a store has stamped it."""
+    """One numbered entry. `at` is 0.0 until a store has stamped it.
+
+    `first` is 0, or the first of the numbers that this entry alone stands for. Who has read up to one of them, and not
+    to the end, finds some text here again: an UPDATE cannot be read on to from there, so start at `first`.
+    """
 
     session_id: str
     number: int
     kind: Kind
     body: bytes
     at: float = 0.0
+    first: int = 0
 
 
 class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +61,11 @@ class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
     protocol_version: int
     client_capabilities: str
     mcp_servers: str
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the session's updates are written in; as in Launch."""
+        return negotiate(self.protocol_version, (V1, V2))
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,35 +88,65 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: float = 0.0
 
 
+class StoredPrompt(msgspec.Struct, frozen=True):
+    """A prompt that had an idempotency key. `digest` is the SHA-256 of its params, as they stand in the entry.
+
+    Known as long as its session is, also when the entry is not there any more.
+    """
+
+    number: int
+    digest: bytes
+
+
 # ---- changes: what a store is told, in order. A batch is all or nothing.
+
+# What a session may change in later; the rest is fixed, or follows from its entries.
+CHANGEABLE: Final = frozenset(
+    {"live_id", "launch", "title", "modes", "config_options", "capabilities", "info", "usage", "turn_open"}
+    | {"interrupted"}
+)
 
 
 class OpenSession(msgspec.Struct, frozen=True):
+    """A new session; refused when the id is taken. `last_number` and times are the store's and start at 0 and now."""
+
     session: StoredSession
 
 
 class ChangeSession(msgspec.Struct, frozen=True):
-    """Fields of StoredSession by name, encoded as they stand there; unknown sessions are ignored."""
+    """Fields of StoredSession by name, see CHANGEABLE; unknown sessions are ignored."""
 
     session_id: str
     fields: Mapping[str, object]
 
+    def __post_init__(self) -> None:
+        if not CHANGEABLE.issuperset(self.fields):
+            raise ValueError(f"not changeable: {sorted(set(self.fields) - CHANGEABLE)}")
+
 
 class Append(msgspec.Struct, frozen=True, gc=False):
+    """The next entry, its number the one after the last; ignored when the session is unknown."""
+
     entry: Entry
 
 
-class Compact(msgspec.Struct, frozen=True):
-    """Replaces the entries `first` to `last` by fewer that fold to the same; the numbers left out are no gap."""
+class Restore(msgspec.Struct, frozen=True):
+    """Entries of an import: with their times and holes, after what is there."""
 
     session_id: str
-    first: int
-    last: int
     entries: tuple[Entry, ...]
 
 
 class DeleteSession(msgspec.Struct, frozen=True):
+    """Everything about the session; ignored when it is unknown."""
+
     session_id: str
 
 
-Change = OpenSession | ChangeSession | Append | Compact | DeleteSession
+Change = OpenSession | ChangeSession | Append | Restore | DeleteSession
+
+
+def gap(session_id: str, first: int, last: int, reason: str, at: float = 0.0) -> Entry:
+    """Stands at `last` for everything from `first` on."""
+    body = msgspec.json.encode({"first": first, "last": last, "reason": reason})
+    return Entry(session_id, last, Kind.GAP, body, at, first)
