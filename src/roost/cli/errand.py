@@ -69,12 +69,12 @@ class Errand:
         self._sidecar: Sidecar | None = None
         self._session: Session | None = None
         self._turn: Turn | None = None
-        self._work: asyncio.Task[TurnOutcome] | None = None
+        self._work: asyncio.Task[None] | None = None
         self._cancelling: asyncio.Task[None] | None = None
         self._cancelled = asyncio.Event()
         self._cut = ""  # why the turn was cut short, by us
         self._unread = False  # nobody reads what is shown
-        self._over = False
+        self._outcome: TurnOutcome | None = None
         self._questions = 0
         self._told_absence = False
 
@@ -90,23 +90,21 @@ class Errand:
         finally:
             if timer is not None:
                 timer.cancel()
-        if self._work.cancelled():
-            if self._unread:
-                return ExitStatus.CUT_SHORT
-            raise self._fail(Failure(ExitStatus.CUT_SHORT, self._cut))
-        try:
-            outcome = self._work.result()
-        except Failure as failure:
-            raise self._fail(failure) from failure
-        return self._end(outcome)
+        error = None if self._work.cancelled() else self._work.exception()
+        if error is not None and not isinstance(error, Failure):
+            raise error
+        if self._outcome is not None:  # what becomes of the session and its agent changes nothing about it
+            return self._end(self._outcome)
+        if self._unread:
+            return ExitStatus.CUT_SHORT
+        raise self._fail(error or Failure(ExitStatus.CUT_SHORT, self._cut))
 
     def _end(self, outcome: TurnOutcome) -> ExitStatus:
-        status = status_of(outcome)
+        """What we cut short was cut short, whatever the agent calls it."""
+        status = ExitStatus.CUT_SHORT if self._cut else status_of(outcome)
         self._view.settle()
-        if self._cut and status is not ExitStatus.ENDED:
-            say(self._cut)
-        elif status is not ExitStatus.ENDED:
-            say(f"the turn was cut short: {outcome.stop_reason}")
+        if status is ExitStatus.CUT_SHORT:
+            say(self._cut or f"the turn was cut short: {outcome.stop_reason}")
         self._view.ended(outcome, status)
         return status
 
@@ -116,7 +114,7 @@ class Errand:
         self._view.failed(failure)
         return failure
 
-    async def _do(self) -> TurnOutcome:
+    async def _do(self) -> None:
         order = self._order
         try:
             async with find_sidecar(order.socket) as sidecar:
@@ -130,9 +128,8 @@ class Errand:
                 )
                 self._session = session
                 self._view.began(session, order.agent, order.cwd)
-                outcome = await self._follow(session.prompt(order.prompt))
+                await self._follow(session.prompt(order.prompt))
                 await self._close(session)
-                return outcome
         except RoostError as error:
             raise failure_of(order.agent, error, "" if self._turn is None else self._turn.stderr) from error
 
@@ -141,15 +138,14 @@ class Errand:
         listed = () if is_command_line(argument) else agents_of(await host.list_agents(), os.environ)
         return agent_type_of(argument, listed)
 
-    async def _follow(self, turn: Turn) -> TurnOutcome:
+    async def _follow(self, turn: Turn) -> None:
         self._turn = turn
         async for event in turn:
             if isinstance(event, _Asked):
                 await self._answer(event)
             else:
                 self._view.show(event)
-        self._turn, self._over = None, True
-        return turn.outcome or TurnOutcome(None)
+        self._turn, self._outcome = None, turn.outcome or TurnOutcome(None)
 
     async def _close(self, session: Session) -> None:
         try:
@@ -200,7 +196,8 @@ class Errand:
             request.exception()  # why it could not be cancelled does not matter any more
 
     def _leave(self, why: str) -> None:
-        self._cut = self._cut or why
+        if self._outcome is None:
+            self._cut = self._cut or why
         if self._sidecar is not None:
             self._sidecar.kill()
         if self._work is not None:
@@ -212,7 +209,7 @@ class Errand:
         """A question from the daemon; its answer, once everything that came before it has been shown."""
         self._questions += 1
         number = self._questions
-        if self._over:
+        if self._outcome is not None:
             return deny(request, "nobody").reply
         if self._session is None or self._turn is None:
             return (await self._decision(number, request, None)).reply

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from roost.cli.status import ExitStatus
 
@@ -24,20 +25,23 @@ def interrupts(heard: Callable[[int, int], None]) -> Iterator[None]:
     Python's own handlers, not the loop's: they run even while a write to a terminal that is held up blocks the loop.
     """
     loop = asyncio.get_running_loop()
+    before: dict[int, Any] = {}
     count = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal count
         count += 1
-        if count == 2 or number != signal.SIGINT:
-            signal.signal(signal.SIGALRM, lambda *_: os._exit(ExitStatus.CUT_SHORT))
+        if (count == 2 or number != signal.SIGINT) and signal.SIGALRM not in before:
+            before[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: os._exit(ExitStatus.CUT_SHORT))
             signal.setitimer(signal.ITIMER_REAL, LEAVE_GRACE)
         loop.call_soon_threadsafe(heard, number, count)
 
-    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    for number in _SIGNALS:
+        before[number] = signal.signal(number, handle)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if signal.SIGALRM in before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for changed, handler in before.items():
+            signal.signal(changed, handler)

@@ -25,6 +25,9 @@ _MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled
 _STATUS_ROLES = {"completed": Role.GOOD, "failed": Role.BAD, "cancelled": Role.BAD}
 _WORK = "work"
 
+# Readers of terminals that are held before it is looked which of them are still needed.
+_READERS = 64
+
 
 class _Told(msgspec.Struct):
     """What was said of a tool call: its status, how many places, and which pieces of content (as hashes)."""
@@ -49,6 +52,7 @@ class Narrator:
         self._cleaner: tuple[object, TerminalText] = (None, TerminalText())
         self._calls: dict[str, _Told] = {}
         self._readers: dict[str, TerminalReader] = {}
+        self._readers_bound = _READERS
         self._commands: dict[str, str] = {}  # terminal -> its command as last told
         self._exited: set[str] = set()
         self._plans: dict[str, _PlanTold] = {}
@@ -126,7 +130,7 @@ class Narrator:
     def _tell_status(self, call: ToolCall) -> None:
         title = call.title or call.name or "tool call"
         kind = "" if call.kind == "other" else f" ({reveal(call.kind)})"
-        status = reveal(call.status).replace("_", " ")
+        status = "in progress" if call.status == "in_progress" else reveal(call.status)
         role = _STATUS_ROLES.get(call.status, Role.TOOL)
         self._screen.lines(role, f"* {reveal(title)}{kind} - {status}", _WORK)
 
@@ -186,12 +190,19 @@ class Narrator:
         ident = terminal.terminal_id
         reader = self._readers.get(ident)
         if reader is None:
+            self._let_go_of_readers()
             reader = self._readers[ident] = terminal.reader()
         text = reader.read()
         if reader.restarted and text.startswith(before):
             text = text[len(before) :]
         self._head_terminal(terminal, bool(text))
         self._screen.grow(Role.OUTPUT, text, ("terminal", ident))
+
+    def _let_go_of_readers(self) -> None:
+        """A reader holds its terminal's output; those of terminals that the view has let go are of no more use."""
+        if len(self._readers) >= self._readers_bound:
+            self._readers = {ident: reader for ident, reader in self._readers.items() if self.view.terminal(ident)}
+            self._readers_bound = max(_READERS, 2 * len(self._readers))
 
     def _head_terminal(self, terminal: Terminal, speaks: bool) -> None:
         ident, command = terminal.terminal_id, terminal.command

@@ -87,6 +87,7 @@ async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
     import sys
 
     from roost.cli.errand import Errand
+    from roost.cli.keyboard import is_terminal
     from roost.cli.output import Output, abandon
     from roost.cli.palette import palette_for
     from roost.cli.screen import Screen
@@ -101,7 +102,8 @@ async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
     if as_json:
         view = JsonView(output)
     else:
-        view = TextView(Screen(output, palette_for(sys.stdout)), order.cwd, asks=keyboard is not None)
+        asks = keyboard is not None and is_terminal(sys.stdout)
+        view = TextView(Screen(output, palette_for(sys.stdout)), order.cwd, asks=asks)
     errand = Errand(order, view, keyboard)
     try:
         return await errand.run()
