@@ -153,6 +153,11 @@ class SessionView:
         return entry if isinstance(entry, Plan) else None
 
     @property
+    def next_position(self) -> int:
+        """The `position` the next new entry will have: those from here on are newer than now."""
+        return self._next_position
+
+    @property
     def weight(self) -> int:
         """Memory the entries take, about, in bytes: what `ViewLimits.total_bytes` bounds."""
         return self._weight

@@ -134,6 +134,11 @@ class ChildChannel:
         return self._pid
 
     @property
+    def last_words(self) -> str:
+        """The last lines it wrote to stderr, for whoever has to explain its end."""
+        return self.stderr.last_lines()
+
+    @property
     def peer(self) -> str:
         return f"{os.path.basename(self.launch.argv[0])} (pid {self._pid})"
 

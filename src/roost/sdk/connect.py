@@ -1,0 +1,149 @@
+"""Connecting to an agent: by its command line, over a channel, or however a program reaches one.
+
+    async with connect("my-agent --acp") as client:
+        session = await client.new_session("/work")
+        async for update in session.prompt("fix the tests"):
+            print(update)
+
+This is where version 1 would be spoken: `ClientLink.initialize` raises UnsupportedVersion for an answer that is not 2,
+with the number in `answered`, and an Opener whose `open` returns a channel through a bridge needs nothing else here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from roost.acp import v2
+from roost.errors import LocalProtocolError
+from roost.sdk.client import Client
+from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
+from roost.sdk.client_limits import DEFAULT_CLIENT_LIMITS, ClientLimits
+from roost.sdk.client_options import ClientOptions, EnvHandler, LoginHandler, TerminalLogin
+from roost.sdk.client_permissions import PermissionHandler, deny
+from roost.transport.child import DEFAULT_CHILD_LIMITS, ChildLimits, Launch, command_line, start_child
+from roost.transport.messages import MessageChannel
+from roost.wire.model import JsonObject
+
+ChannelFactory: TypeAlias = Callable[[], MessageChannel | Awaitable[MessageChannel]]
+Target: TypeAlias = str | Sequence[str] | Launch | MessageChannel | ChannelFactory
+
+
+def connect(
+    agent: Target,
+    *,
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
+    inherit_env: bool = True,
+    info: v2.Implementation | None = None,
+    on_permission: PermissionHandler = deny,
+    on_form: FormHandler | None = None,
+    on_url: UrlHandler | None = None,
+    on_url_done: Callable[[UrlQuestion], Any] | None = None,
+    on_login: LoginHandler | None = None,
+    on_env_vars: EnvHandler | None = None,
+    terminal_login: TerminalLogin | None = None,
+    on_stderr: Callable[[str], None] | None = None,
+    nes: v2.ClientNesCapabilities | None = None,
+    position_encodings: Sequence[v2.PositionEncodingKind] = (),
+    requests: Mapping[str, Callable[[Any], Any]] | None = None,
+    notifications: Mapping[str, Callable[[Any], Any]] | None = None,
+    meta: JsonObject | None = None,
+    strict: bool | None = None,
+    limits: ClientLimits = DEFAULT_CLIENT_LIMITS,
+    child_limits: ChildLimits = DEFAULT_CHILD_LIMITS,
+) -> Client:
+    """A client of that agent; `async with` or `await` it to connect.
+
+    agent: a command line (a text is split as a shell would), a Launch, a MessageChannel, or a function that opens one.
+    cwd, env, inherit_env: for its process; `env` lies over this program's environment.
+    info: who this client is; Roost by default.
+    on_permission: chooses among the options of a permission request; says no by default (see `client_permissions`).
+    on_form, on_url: answer elicitations, and advertise that they can (see `client_elicitation`).
+    on_url_done: hears that what was asked for by URL has been done.
+    on_login: chooses the method to log in by when the agent wants a login, or None; then the call is tried again.
+    terminal_login, on_env_vars: do what logins of these kinds need; `transport.child.run_in_terminal` is one.
+    on_stderr: hears the lines of the agent's stderr.
+    nes, position_encodings: which edit suggestions can be taken, and how positions can be counted, the best first.
+    requests, notifications: handlers of extension methods, `_…`, by name; plain JSON data both ways.
+    meta: `_meta` of `initialize`.
+    strict: whether lines that are no messages are answered with an error. By default they are skipped and counted when
+    the agent is a process of ours, since programs print things (STD-4), and answered otherwise.
+
+    Connecting raises ProcessError: it cannot be started. UnsupportedVersion, RpcError, RemoteProtocolError: it cannot
+    be talked to. AgentExited, TransportError: it ended, or did not answer.
+    """
+    opener: Any
+    if isinstance(agent, str | Sequence):
+        agent = Launch(argv=command_line(agent), cwd=cwd, env=dict(env or {}), inherit_env=inherit_env)
+    elif cwd is not None or env is not None:
+        raise LocalProtocolError("cwd and env are for a command line")
+    if isinstance(agent, Launch):
+        opener = _ChildOpener(agent, child_limits, on_stderr, not strict)
+    else:
+        opener = _ChannelOpener(agent, strict is False)
+    options = ClientOptions(
+        info=info or _own_info(),
+        on_permission=on_permission,
+        on_form=on_form,
+        on_url=on_url,
+        on_url_done=on_url_done,
+        on_login=on_login,
+        on_env_vars=on_env_vars,
+        terminal_login=terminal_login,
+        nes=nes,
+        position_encodings=position_encodings,
+        requests=requests or {},
+        notifications=notifications or {},
+        meta=meta,
+        limits=limits,
+    )
+    return Client(opener, options)
+
+
+def _own_info() -> v2.Implementation:
+    from roost import __version__
+
+    return v2.Implementation(name="roost", title="Roost", version=__version__)
+
+
+class _ChildOpener:
+    """Starts the agent's process."""
+
+    def __init__(
+        self, launch: Launch, limits: ChildLimits, on_stderr: Callable[[str], None] | None, tolerant: bool
+    ) -> None:
+        self.launch = launch
+        self.tolerant = tolerant
+        self._limits = limits
+        self._on_stderr = on_stderr
+
+    async def open(self) -> MessageChannel:
+        return await start_child(self.launch, limits=self._limits, on_stderr=self._on_stderr)
+
+    def with_launch(self, launch: Launch) -> _ChildOpener:
+        return _ChildOpener(launch, self._limits, self._on_stderr, self.tolerant)
+
+
+class _ChannelOpener:
+    """Uses a channel that is there, once, or opens one as often as asked."""
+
+    launch = None
+
+    def __init__(self, target: MessageChannel | ChannelFactory, tolerant: bool) -> None:
+        self.tolerant = tolerant
+        self._target = target
+        self._used = False
+
+    async def open(self) -> MessageChannel:
+        if callable(self._target):
+            channel = self._target()
+            return await channel if inspect.isawaitable(channel) else channel
+        if self._used:
+            raise LocalProtocolError("a channel can be used once; connect with a function that opens one")
+        self._used = True
+        return self._target
+
+    def with_launch(self, launch: Launch) -> _ChannelOpener:
+        raise LocalProtocolError("the agent was not started here")
