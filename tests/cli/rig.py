@@ -44,7 +44,8 @@ class Program:
 
     def __init__(self, argv: list[str], **options: Any) -> None:
         options.setdefault("stdin", subprocess.DEVNULL)
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        self.process = subprocess.Popen(argv, **streams)
         self.stdout = b""
         self.stderr = b""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.cli.failure import exit_words, failure_of, read_diagnosis
-from roost.errors import ConnectionClosed, LimitError, RoostError, RpcError, SidecarError
+from roost.errors import ConnectionClosed, LimitError, RoostError, RpcError, SidecarError, TransportError
 from roost.host.events import AgentExited
 from roost.host.turn import AgentCrashed
 from roost.sidecar.activity import Activity
@@ -48,6 +48,7 @@ def test_only_the_last_lines_are_shown() -> None:
         (RpcError(-32000, "log in first"), "agent a failed: log in first (error -32000)"),
         (SidecarError("timeout", "too slow"), "agent a failed: too slow"),
         (ConnectionClosed("it ended"), "the daemon is gone: it ended"),
+        (TransportError("cannot connect to s: no"), "cannot connect to s: no"),
         (LimitError("line_bytes", 5), "agent a failed: limit line_bytes of 5 reached"),
     ],
 )

@@ -29,7 +29,7 @@ class Stream:
 
 def output(stream: Stream, closed: list[str] | None = None) -> Output:
     told = [] if closed is None else closed
-    return Output(cast(TextIO, stream), lambda: told.append("closed"))
+    return Output(cast(TextIO, stream), lambda error: told.append(type(error).__name__))
 
 
 async def test_what_is_written_in_one_turn_of_the_loop_goes_out_at_once() -> None:
@@ -65,7 +65,15 @@ async def test_a_closed_pipe_is_told_once_and_the_rest_is_dropped() -> None:
     for _ in range(3):
         out.write("x")
         out.flush()
-    assert closed == ["closed"]
+    assert closed == ["BrokenPipeError"]
+    assert isinstance(out.error, BrokenPipeError)
+
+
+async def test_a_stream_that_was_never_there_takes_everything() -> None:
+    out = Output(None, lambda _: None)
+    out.write("x")
+    out.flush()
+    assert out.error is None
 
 
 def test_an_abandoned_stream_can_still_be_flushed() -> None:

@@ -109,6 +109,8 @@ def test_the_prompt_is_read_from_standard_input() -> None:
         (["run", "/no/such/program", "y"], "", "the program /no/such/program does not exist"),
         (["run", "say 'hi", "y"], "", "cannot be split into words: no closing quotation"),
         (["run", "x", "y", "--ask"], "", "--ask needs a terminal"),
+        (["run", "x", "caf\udce9"], "", "the prompt is not UTF-8"),
+        (["run", "x", "y", "--env", "A=\udce9"], "", "--env A is not UTF-8"),
         (["ruin"], "", "No such command 'ruin'"),
     ],
 )
@@ -227,6 +229,12 @@ def test_an_agent_of_another_version_is_told_to_be_one() -> None:
 def test_an_agent_that_never_answers_is_left_when_the_time_is_up() -> None:
     status, _, err = run("say hi", "--timeout", "0.3", agent=scripted("--silent"))
     assert (status, err) == (3, "roost: the time was up (--timeout 0.3)\n")
+
+
+def test_a_prompt_over_the_limit_is_refused_by_name() -> None:
+    status, _, err = run("-", stdin="x" * (17 * 1024 * 1024))
+    assert status == 2
+    assert "over max_frame_bytes" in err
 
 
 def test_a_turn_is_cancelled_when_the_time_is_up() -> None:

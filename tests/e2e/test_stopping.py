@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 
 import pytest
 
-from tests.cli.rig import PATIENCE, ended, pids_told, program, scripted
+from tests.cli.rig import PATIENCE, ROOST, ended, pids_told, program, scripted
 
 
 def test_ctrl_c_cancels_the_turn() -> None:
@@ -88,3 +89,26 @@ def test_a_reader_that_does_not_read_does_not_keep_the_run_from_ending() -> None
         run.until("line 1")
         run.process.send_signal(signal.SIGTERM)
         assert run.process.wait(PATIENCE) == 3
+
+
+def test_a_full_disk_is_told_and_is_no_success() -> None:
+    with open("/dev/full", "w") as full, program("run", scripted(), "say hi", stdout=full) as run:
+        assert run.end() == 3
+        assert run.stderr == b"roost: cannot write to standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("closed", "args", "status"),
+    [
+        (">&-", "'say hi'", 0),
+        ("2>&-", "'crash 3'", 2),
+        ("<&-", "'say hi'", 0),
+        ("<&-", "", 1),
+        ("<&- >&- 2>&-", "'say hi'", 0),
+    ],
+)
+def test_streams_that_are_closed_from_the_start_are_no_trouble(closed: str, args: str, status: int) -> None:
+    command = f"{' '.join(ROOST)} run '{scripted()}' {args} {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == status
+    assert b"mistake" not in done.stderr

@@ -41,8 +41,10 @@ def failure_of(agent: str, error: RoostError, stderr: str = "") -> Failure:
         case SidecarError():
             headline, said = read_diagnosis(error.message)
             return _failed(f"agent {agent} failed: {headline}{_ADVICE.get(error.code, '')}", said or stderr)
-        case ConnectionClosed() | TransportError():
+        case ConnectionClosed():
             return _failed(f"the daemon is gone: {error}", "")
+        case TransportError():
+            return _failed(str(error), "")
     return _failed(f"agent {agent} failed: {error}", stderr)
 
 

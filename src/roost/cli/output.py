@@ -12,22 +12,25 @@ _BATCH_BYTES = 64 * 1024
 
 
 class Output:
-    """Writes to a stream. When nobody reads it any more, `on_closed` is called once, and what is written is dropped."""
+    """Writes to a stream; None is one that was closed before we started, and says nothing.
 
-    def __init__(self, stream: TextIO, on_closed: Callable[[], None]) -> None:
-        self._stream: BinaryIO = stream.buffer
-        self._encoding = stream.encoding or "utf-8"
+    When it cannot be written any more, `on_closed` is called once with the error, and what is written is dropped.
+    """
+
+    def __init__(self, stream: TextIO | None, on_closed: Callable[[OSError], None]) -> None:
+        self._stream: BinaryIO | None = None if stream is None else stream.buffer
+        self._encoding = "utf-8" if stream is None else stream.encoding or "utf-8"
         self._on_closed = on_closed
         self._waiting: list[bytes] = []
         self._size = 0
-        self._closed = False
+        self.error: OSError | None = None
 
     def write(self, text: str) -> None:
         """Text in the stream's encoding; what that cannot say is spelt `\\u…`."""
         self.write_bytes(text.encode(self._encoding, "backslashreplace"))
 
     def write_bytes(self, data: bytes) -> None:
-        if self._closed or not data:
+        if self._stream is None or self.error is not None or not data:
             return
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self.flush)
@@ -38,14 +41,14 @@ class Output:
 
     def flush(self) -> None:
         waiting, self._waiting, self._size = self._waiting, [], 0
-        if self._closed or not waiting:
+        if self._stream is None or self.error is not None or not waiting:
             return
         try:
             self._stream.write(b"".join(waiting))
             self._stream.flush()
-        except (OSError, ValueError):
-            self._closed = True
-            self._on_closed()
+        except OSError as error:
+            self.error = error
+            self._on_closed(error)
 
 
 def abandon(stream: TextIO) -> None:

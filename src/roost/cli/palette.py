@@ -58,9 +58,9 @@ _COLOURS = {
 }
 
 
-def palette_for(stream: TextIO) -> Palette:
+def palette_for(stream: TextIO | None) -> Palette:
     """Colours when the stream is a terminal that has them and rich is there to know how it wants them; else none."""
-    if not is_terminal(stream) or os.environ.get("TERM") == "dumb":
+    if stream is None or not is_terminal(stream) or os.environ.get("TERM") == "dumb":
         return PLAIN
     try:
         from rich.console import Console

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roost.cli.options import LOG_LEVELS, socket_option
-from roost.cli.status import say
+from roost.cli.status import ExitStatus, say
 
 if TYPE_CHECKING:
     from roost.cli.errand import Order
@@ -71,9 +71,9 @@ def command(
     text = _prompt(prompt)
     chosen, keyboard = _permissions(None if policy is None else Policy(policy))
     order = Order(
-        agent=agent,
+        agent=_text(agent, "AGENT"),
         prompt=text,
-        cwd=os.path.abspath(cwd),
+        cwd=_text(os.path.abspath(cwd), "--cwd"),
         env=_environment(env, os.environ.get),
         policy=chosen,
         socket=socket,
@@ -93,8 +93,10 @@ async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
     from roost.cli.screen import Screen
     from roost.cli.view import JsonView, TextView, View
 
-    def closed() -> None:
+    def closed(error: OSError) -> None:
         abandon(sys.stdout)
+        if not isinstance(error, BrokenPipeError):  # whoever closes a pipe knows
+            say(f"cannot write to standard output: {error.strerror}")
         errand.output_closed()
 
     output = Output(sys.stdout, closed)
@@ -106,9 +108,10 @@ async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
         view = TextView(Screen(output, palette_for(sys.stdout)), order.cwd, asks=asks)
     errand = Errand(order, view, keyboard)
     try:
-        return await errand.run()
+        status = await errand.run()
     finally:
         output.flush()
+    return status if output.error is None else ExitStatus.CUT_SHORT
 
 
 def _prompt(argument: str | None) -> str:
@@ -117,7 +120,7 @@ def _prompt(argument: str | None) -> str:
     from roost.cli.keyboard import is_terminal
 
     if argument is not None and argument != "-":
-        text = argument
+        text = _text(argument, "the prompt")
     elif sys.stdin is None:
         raise click.UsageError("there is no prompt: standard input is closed")
     else:
@@ -156,5 +159,15 @@ def _environment(settings: Iterable[str], look_up: Callable[[str], str | None]) 
         found = value if given else look_up(name)
         if found is None:
             raise click.UsageError(f"--env {name}: there is no such variable here; give it a value with {name}=VALUE")
-        env[name] = found
+        env[_text(name, "--env")] = _text(found, f"--env {name}")
     return env
+
+
+def _text(argument: str, what: str) -> str:
+    """What the system gave us, as the text it is; in a locale without UTF-8 Python does not read it as that."""
+    import os
+
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError as error:
+        raise click.UsageError(f"{what} is not UTF-8") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import click
 
@@ -52,7 +52,9 @@ def say_lines(text: str) -> None:
 
 
 def _write(text: str) -> None:
-    stream = sys.stderr
+    stream: TextIO | None = sys.stderr
+    if stream is None:  # closed before we started
+        return
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
