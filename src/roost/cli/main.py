@@ -49,9 +49,11 @@ class Roost(click.Group):
     def _run(
         self, args: Sequence[str] | None, prog_name: str | None, complete_var: str | None, extra: dict[str, Any]
     ) -> int:
+        open_closed_streams()
         try:
             result = super().main(args, prog_name, complete_var, False, **extra)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except click.UsageError as error:
             error.show()
             return ExitStatus.USAGE
@@ -72,6 +74,15 @@ class Roost(click.Group):
             say(f"this is a mistake in roost: {type(error).__name__}: {error} (ROOST_TRACEBACK=1 shows where)")
             return ExitStatus.AGENT_FAILED
         return result if isinstance(result, int) else ExitStatus.ENDED
+
+
+def open_closed_streams() -> None:
+    """Where stdin, stdout or stderr was closed before we started, nothing else may get its number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
 @click.command(cls=Roost, context_settings={"help_option_names": ["-h", "--help"]})
