@@ -15,7 +15,14 @@ WAIT = 10.0  # seconds; far more than anything here takes
 
 Json = dict[str, Any]
 
-SELECT_FIRST = object()
+
+async def eventually(condition: Callable[[], Any]) -> Any:
+    """The condition's value, once it is true; for what happens in this loop without a message to the client."""
+    for _ in range(10_000):
+        if value := condition():
+            return value
+        await asyncio.sleep(0)
+    raise AssertionError("it never came true")
 
 
 class RawClient:
@@ -43,7 +50,7 @@ class RawClient:
                 if answer is None:
                     self.asked.append(value)
                 else:
-                    self.reply(value, answer(value["params"]))
+                    self.reply(value, answer(value.get("params")))
         self._changed.set()
 
     def overflowed(self, count: int, limit: int) -> None: ...

@@ -325,7 +325,7 @@ class Connection:
             if self._consumer.task is not None:
                 running.add(self._consumer.task)
             if rest is not None:
-                running.add(asyncio.ensure_future(rest))
+                running.add(self._loop.create_task(_logged(rest), name="roost-on-end"))
             if running:
                 _, running = await asyncio.wait(running, timeout=grace)
             for work in running:
@@ -527,3 +527,10 @@ class Connection:
             del self._open[token]
             self._peer.fail(token, RpcError(INTERNAL_ERROR, "Internal error"))
             self._out.added(0)
+
+
+async def _logged(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except Exception:
+        log.exception("on_end failed")
