@@ -1,0 +1,52 @@
+"""docs/cli.md says what there is, and what there is it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from roost.cli.main import main
+from tests.cli.rig import objects, roost, scripted
+
+PAGE = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    return re.split(r"(?m)^## ", PAGE.partition(f"\n## {title}\n")[2])[0]
+
+
+@pytest.mark.parametrize("name", ["run", "agents", "daemon"])
+def test_every_option_is_on_the_page_and_every_one_there_exists(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    real = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+    shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", section(f"roost {name}")))
+    assert shown - {"--acp"} <= real | {"--help"}
+    assert real <= shown | {"--socket"}
+
+
+def test_every_json_event_is_on_the_page_with_its_members() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)` \| (.*?) \|", section("roost run").partition("### JSON")[2])
+    page = {kind: set(re.findall(r"`(\w+)`", members)) - {"policy", "user", "nobody"} for kind, members in rows[1:]}
+    seen: dict[str, set[str]] = {}
+    for prompt in ("story", "stderr x", "crash 1"):
+        for event in objects(roost("run", "--json", "--allow", scripted(), prompt)):
+            seen.setdefault(event["type"], set()).update(set(event) - {"type"})
+    assert set(page) == set(seen) | {"notification"}
+    for kind, members in seen.items():
+        assert members == page[kind], kind
+
+
+def test_the_question_on_the_page_is_the_one_that_is_asked() -> None:
+    from roost.cli.permission import Option
+    from roost.cli.question import option_lines
+
+    options = [
+        Option("a", "Yes", "allow_once"),
+        Option("b", "Always", "allow_always"),
+        Option("c", "No", "reject_once"),
+    ]
+    assert "\n".join(option_lines(options)) in PAGE
