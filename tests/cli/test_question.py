@@ -51,9 +51,9 @@ def shown(**params: Any) -> list[str]:
 
 def test_a_long_command_is_shown_to_its_last_character() -> None:
     command = "echo " + "a" * 100_000 + " ; rm -rf ~"
-    lines = shown(subject={"type": "command", "command": command, "cwd": "/work/here"})
+    lines = shown(subject={"type": "command", "command": command, "cwd": "/w/here"})
     assert f"  command: {command}" in lines
-    assert "  in: /work/here" in lines
+    assert "  in: /w/here" in lines
 
 
 def test_characters_that_would_not_show_are_spelt_out() -> None:

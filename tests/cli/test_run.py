@@ -23,7 +23,7 @@ def run(prompt: str, *args: str, agent: str = "", stdin: str | bytes = "") -> tu
 def test_a_whole_conversation_reads_like_this(name: str, prompt: str, flags: tuple[str, ...], tmp_path: Path) -> None:
     protocol = "1" if flags else "2"
     status, out, err = run(prompt, "--allow", "--cwd", str(tmp_path), "--protocol", protocol, agent=scripted(*flags))
-    text = out.replace(str(tmp_path), "/home/you/project")
+    text = out.replace(str(tmp_path), "/srv/project")
     golden = GOLDEN / f"{name}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
