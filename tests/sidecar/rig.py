@@ -41,6 +41,7 @@ class Agent:
         self.signals: list[int] = []
         self.input_closed = False
         self.exited = False
+        self.done: set[Any] = set()  # for scripts: ids it has answered
         self.paused = False
         self.hear: Callable[[Agent, Json], bool | None] = rig.script
         self.session_id = rig.session_id or f"s-{process}"
@@ -100,10 +101,11 @@ class Agent:
 
     def hears(self, data: bytes) -> None:
         for line in data.splitlines():
-            message = json.loads(line)
-            self.heard.append(message)
-            if not self.hear(self, message):
-                self.answer(message)
+            parsed = json.loads(line)
+            for message in parsed if isinstance(parsed, list) else [parsed]:
+                self.heard.append(message)
+                if not self.hear(self, message):
+                    self.answer(message)
 
     def answer(self, message: Json) -> None:
         method = message.get("method")
@@ -148,6 +150,8 @@ class Rig:
         self.programs: dict[str, AgentProgram] = {}
         self.install("echo")
         self.install("other")
+        self.cut: Callable[[bytes], list[bytes]] | None = None  # how a chunk of output is read
+        self.pids: bool | None = True  # None: the host knows none
         self.spawn_error: tuple[str, str] | None = None
         self.told: list[tuple[int, Any]] = []  # everything callers were told, in order
         self.replies: dict[tuple[int, int], AcpResponse] = {}
@@ -254,7 +258,10 @@ class Rig:
     # ---- time and the loop
 
     def feed(self, event: events.Event) -> None:
-        self._pending.append(event)
+        if isinstance(event, events.AgentWrote) and self.cut is not None:
+            self._pending.extend(events.AgentWrote(event.process, piece) for piece in self.cut(event.chunk))
+        else:
+            self._pending.append(event)
         self._work()
 
     def advance(self, seconds: float) -> None:
@@ -282,6 +289,10 @@ class Rig:
         for command in self.engine.commands():
             self._do(command)
 
+    def _follow(self, event: events.Event) -> None:
+        """What a command leads to comes after everything that waits already."""
+        self._pending.append(event)
+
     def _do(self, command: commands.Command) -> None:
         match command:
             case commands.Reply(connection=connection, request=request, response=response):
@@ -296,10 +307,10 @@ class Rig:
             case commands.SpawnAgent(process=process, launch=launch):
                 self.spawned.add(process)
                 if self.spawn_error is not None:
-                    self._pending.append(events.AgentFailedToStart(process, *self.spawn_error))
+                    self._follow(events.AgentFailedToStart(process, *self.spawn_error))
                     return
                 self.agents[process] = Agent(self, process, launch)
-                self._pending.append(events.AgentStarted(process, 4000 + len(self.agents)))
+                self._follow(events.AgentStarted(process, self.pids and 4000 + len(self.agents)))
             case commands.WriteAgent(process=process, data=data):
                 if not self.agents[process].exited:
                     self.agents[process].hears(data)
@@ -320,7 +331,7 @@ class Rig:
             case commands.ForgetAgent(process=process):
                 self.forgotten.append(process)
             case commands.Load(ticket=ticket, query=query):
-                self._pending.append(events.RecordLoaded(ticket, self.look_up(query)))
+                self._follow(events.RecordLoaded(ticket, self.look_up(query)))
             case commands.Disconnect():
                 self.disconnected.append(command)
             case commands.Note():

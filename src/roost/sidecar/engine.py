@@ -33,6 +33,7 @@ from roost.sidecar.gen.messages import (
     AcpSessionStateResponse,
     encode_acp_event,
 )
+from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Limits
 from roost.sidecar.open import Outcome, create_session, shutting_down
 from roost.sidecar.prompt import session_request
@@ -99,6 +100,25 @@ class Engine:
     @property
     def session_count(self) -> int:
         return len(self._context.sessions)
+
+    # ---- what an adapter may ask (resumable.py)
+
+    def caller_of(self, connection: int) -> str | None:
+        """The owner a connection speaks for."""
+        found = self._context.callers.connections.get(connection)
+        return None if found is None else found.caller.name
+
+    def launch_of(self, session_id: str, caller: str) -> Launch | None:
+        """How the agent of this caller's live session was started; None for a missing and for a foreign one alike."""
+        session = self._context.sessions.find(session_id)
+        return None if session is None or session.owner.name != caller else session.link.launch
+
+    def process_of(self, session_id: str) -> str | None:
+        """The agent a live session runs on, or is about to."""
+        session = self._context.sessions.find(session_id)
+        if session is None:
+            return None
+        return session.link.process if session.starting is None else session.starting.process
 
     # ---- callers
 

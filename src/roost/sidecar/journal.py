@@ -137,13 +137,20 @@ class Restore(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...]
 
 
+class AdoptSession(msgspec.Struct, frozen=True):
+    """Gives a session to another owner; ignored when it is unknown."""
+
+    session_id: str
+    owner: str
+
+
 class DeleteSession(msgspec.Struct, frozen=True):
     """Everything about the session; ignored when it is unknown."""
 
     session_id: str
 
 
-Change = OpenSession | ChangeSession | Append | Restore | DeleteSession
+Change = OpenSession | ChangeSession | Append | Restore | AdoptSession | DeleteSession
 
 
 def gap(session_id: str, first: int, last: int, reason: str, at: float = 0.0) -> Entry:

@@ -90,9 +90,7 @@ def check_launch(launch: Launch) -> Launch:
         _no_nul(f"args[{index}]", argument)
     for name, value in launch.env.items():
         if not name or "=" in name:
-            raise SidecarError(
-                "invalid_state", f"env has a variable that cannot be named so: {shown(name) or '(empty)'}"
-            )
+            raise SidecarError("invalid_state", f"env has a variable with an impossible name: {shown(name)}")
         _no_nul(f"the name of env {shown(name)}", name)
         _no_nul(f"env {shown(name)}", value)
     return launch

@@ -55,7 +55,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     restart_refill_after: float = 600.0  # without a crash -> the restart budget is full again
     restart_backoff: float = 0.5  # before the second restart in a row, doubled for each further one -> the restart
     stuck_caller_timeout: float = 60.0  # a caller that reads nothing at all -> it is disconnected
-    exchange_timeout: float = 600.0  # an answer of the resumable path that nobody collects -> it is forgotten
 
     def __post_init__(self) -> None:
         for field in msgspec.structs.fields(self):
