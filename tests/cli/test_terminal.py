@@ -7,8 +7,8 @@ import os
 import pty
 import re
 import selectors
-import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +17,8 @@ import pytest
 
 from tests.cli.rig import PATIENCE, ROOST, scripted
 
+# Makes stdin the controlling terminal, as a login does, and becomes the program.
+ADOPT = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -27,9 +29,12 @@ class Terminal:
         environment = {**os.environ, "TERM": "xterm-256color"}
         for name in ("NO_COLOR", "COLORTERM", "FORCE_COLOR"):
             environment.pop(name, None)
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(argv[0], argv, environment)  # the child: nothing of pytest runs in it
+        self.fd, theirs = pty.openpty()
+        command = [sys.executable, "-I", "-S", "-c", ADOPT, *argv]
+        self.process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+        )
+        os.close(theirs)
         self.raw = ""
 
     @property
@@ -45,9 +50,7 @@ class Terminal:
 
     def end(self) -> int:
         self._read(lambda: False)
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
-        return os.waitstatus_to_exitcode(status)
+        return self.process.wait(PATIENCE)
 
     def _read(self, enough: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -62,9 +65,9 @@ class Terminal:
                 self.raw += data.decode("utf-8", "replace")
 
     def close(self) -> None:
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
         os.close(self.fd)
 
 

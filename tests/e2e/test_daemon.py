@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import signal
+import socketserver
 import stat
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.rig import daemon, ended, objects, pids_told, program, roost, scripted
+from tests.cli.rig import PATIENCE, daemon, ended, objects, pids_told, program, roost, scripted
+
+
+class Nonsense(socketserver.BaseRequestHandler):
+    """Answers whoever connects with a frame that is none."""
+
+    def handle(self) -> None:
+        self.request.recv(1024)
+        self.request.sendall(b"\x00\x00\x00\x01\xff")
+        self.request.recv(1024)
 
 
 def test_a_run_uses_the_daemon_that_listens(tmp_path: Path) -> None:
@@ -68,6 +80,30 @@ def test_a_daemon_that_is_told_to_end_leaves_nothing(tmp_path: Path, number: sig
         assert ended(*pids)
         assert run.end() in (2, 3)
         assert b"Traceback" not in run.stderr + served.stderr
+
+
+def test_a_second_signal_does_not_wait_for_an_agent_that_will_not_end(tmp_path: Path) -> None:
+    socket = tmp_path / "s"
+    with daemon(socket) as served, program("run", "--socket", str(socket), scripted(), "wedge") as run:
+        run.until("\n")
+        served.process.send_signal(signal.SIGTERM)
+        served.until("the daemon ends")
+        began = time.monotonic()
+        served.process.send_signal(signal.SIGTERM)
+        assert served.end() == 0
+        assert time.monotonic() - began < 3
+        assert ended(*pids_told(run.stdout))
+
+
+def test_who_listens_and_is_no_daemon_is_told_so(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    with socketserver.UnixStreamServer(path, Nonsense) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        result = roost("run", "--socket", path, scripted(), "say hi")
+        thread.join(PATIENCE)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"roost: the daemon at {path} cannot be used: ")
 
 
 def test_a_daemon_that_is_killed_leaves_no_agent(tmp_path: Path) -> None:

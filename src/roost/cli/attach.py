@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from roost.daemon.daemon import Daemon
-from roost.errors import TransportError
-from roost.host.connect import attach, connect
+from roost.errors import RemoteProtocolError, SidecarError, TransportError
+from roost.host.connect import attach, connect, default_socket
 from roost.host.host import Host
 from roost.sidecar.limits import Limits
 
@@ -36,7 +36,7 @@ class Sidecar:
 
 @asynccontextmanager
 async def find_sidecar(socket: str | None) -> AsyncIterator[Sidecar]:
-    """Raises TransportError and SidecarError when a daemon listens and cannot be used."""
+    """Raises TransportError when a daemon listens and cannot be used."""
     async with AsyncExitStack() as stack:
         try:
             host = await stack.enter_async_context(connect(socket))
@@ -44,6 +44,8 @@ async def find_sidecar(socket: str | None) -> AsyncIterator[Sidecar]:
             if not is_nobody(error):
                 raise
             sidecar = await stack.enter_async_context(_own_sidecar())
+        except (SidecarError, RemoteProtocolError) as error:
+            raise TransportError(f"the daemon at {socket or default_socket()} cannot be used: {error}") from error
         else:
             sidecar = Sidecar(host, None, Limits().callback_timeout)
         yield sidecar

@@ -36,7 +36,7 @@ def command(socket: str | None, packages: tuple[str, ...], log_level: str) -> No
     import os
 
     from roost.daemon import log
-    from roost.errors import TransportError
+    from roost.errors import RoostError, TransportError
     from roost.host import default_socket
 
     log.set_up(log_level)
@@ -45,6 +45,8 @@ def command(socket: str | None, packages: tuple[str, ...], log_level: str) -> No
         asyncio.run(_serve(path, [Path(root).absolute() for root in packages]))
     except TransportError as error:
         raise Failure(ExitStatus.USAGE, str(error)) from error
+    except RoostError as error:  # an agent that cannot be ended
+        raise Failure(ExitStatus.AGENT_FAILED, str(error)) from error
 
 
 async def _serve(path: str, roots: Sequence[Path]) -> None:
