@@ -17,6 +17,7 @@ from roost.cli.status import ExitStatus, say
 COMMANDS = {
     "agents": "roost.cli.agents",
     "daemon": "roost.cli.daemon",
+    "decode": "roost.cli.decode",
     "run": "roost.cli.run",
 }
 
