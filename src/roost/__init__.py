@@ -76,6 +76,6 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = import_module(home)
-    value = module if home.rpartition(".")[2] == name else getattr(module, name)
+    value = module if name == "host" else getattr(module, name)
     globals()[name] = value
     return value
