@@ -36,9 +36,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap_notifications: int = 65_536  # notifications before the session is open -> it is not opened
     bootstrap_bytes: int = 64 * 1024 * 1024  # and their total size -> it is not opened
     session_id_bytes: int = 1024  # the session id an agent chooses -> the session is not opened
-    stderr_tail: int = 4000  # characters of an agent's stderr kept for errors -> older ones go
-    noise_tail: int = 2000  # characters of output that is no protocol kept for errors -> the middle goes
-    recent_activity: int = 16  # entries of recent ACP activity kept for errors -> older ones go
+    stderr_tail: int = 4000  # of an agent's stderr, kept for errors -> older ones go
+    noise_tail: int = 2000  # of output that is no protocol, kept for errors -> the middle goes
+    recent_activity: int = 16  # entries of recent ACP activity, kept for errors -> older ones go
     restarts: int = 3  # automatic restarts of one session -> it is given up
 
     hello_timeout: float = 5.0  # from connecting to a complete Hello -> the connection is refused
