@@ -168,3 +168,18 @@ def test_whatever_an_agent_sends_it_gets_one_of_the_two_outcomes(reply: str, val
 def test_a_deny_never_becomes_an_approval(reply: str, kinds: list[str]) -> None:
     chosen = selected(outcome(reply, params(*(option(kind, n) for n, kind in enumerate(kinds)))))
     assert chosen is None or chosen.startswith("reject")
+
+
+@pytest.mark.parametrize("word", ["once", "always", "reject", "reject_always", "allow_once"])
+@pytest.mark.parametrize("kind", ["allow_once", "allow_always", "reject_once", "reject_always"])
+def test_an_id_never_outweighs_the_kind_it_comes_with(word: str, kind: str) -> None:
+    """PER-5: an option called like the reply, but of another kind, is not what the reply means."""
+    chosen = permissions.outcome(word, json.dumps({"options": [{"optionId": word, "kind": kind}]}).encode())
+    meant = {
+        "once": {"allow_once"},
+        "allow_once": {"allow_once"},
+        "always": {"allow_always", "allow_once"},
+        "reject": {"reject_once"},
+        "reject_always": {"reject_always", "reject_once"},
+    }[word]
+    assert (b"selected" in chosen) is (kind in meant)

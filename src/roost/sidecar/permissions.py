@@ -31,8 +31,8 @@ _TARGETS = {
     "reject_once": (_REJECT_ONCE,),
     "reject_always": (_REJECT_ALWAYS, _REJECT_ONCE),
 }
-# An id that says one thing and a kind that says the other: the kind decides, so that no word selects its opposite.
-_CONTRADICTION = {"allow": ("reject_once", "reject_always"), "reject": ("allow_once", "allow_always")}
+# Where an option tells a kind the kind decides, so that no word ever selects its opposite, or more than it says.
+_KINDS = frozenset(("allow_once", "allow_always", "reject_once", "reject_always"))
 
 
 _ABSENT = msgspec.Raw(b"null")
@@ -61,9 +61,8 @@ def outcome(reply: str, params: bytes | None) -> bytes:
     if targets is None:
         return _selected(reply) if any(option.id == reply for option in options) else CANCELLED
     for kind, ids in targets:
-        opposite = _CONTRADICTION["reject" if kind.startswith("reject") else "allow"]
         for option in options:
-            if option.kind == kind or (option.id in ids and option.kind not in opposite):
+            if option.kind == kind or (option.id in ids and option.kind not in _KINDS):
                 return _selected(kind if option.id is None else option.id)
     if not options:  # an agent that offers nothing to choose from expects the plain words
         return _selected(targets[0][0])
