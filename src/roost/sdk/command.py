@@ -11,10 +11,11 @@ import asyncio
 import os
 import secrets
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import IO, Final
 
 from msgspec import Struct
 
@@ -52,17 +53,18 @@ async def run_command(
     """
     argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     mark = secrets.token_hex(8)
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+    process = subprocess.Popen(  # noqa: ASYNC220  # takes a millisecond or two
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         cwd=cwd,
         env={**os.environ, **(env or {}), _MARK: mark},
         start_new_session=True,
     )
-    pump = asyncio.ensure_future(_pump(process, output))
-    ended = asyncio.ensure_future(process.wait())
+    assert process.stdout is not None
+    pump = asyncio.ensure_future(_pump(process.stdout, output))
+    ended = asyncio.ensure_future(_exit_of(process))
     try:
         async with asyncio.timeout(run_timeout):
             await asyncio.wait({ended, pump}, return_when=asyncio.FIRST_COMPLETED)
@@ -74,38 +76,62 @@ async def run_command(
             total = await pump
     except BaseException:
         pump.cancel()
-        await _end(process, mark)
+        await _end(process, ended, mark)
         raise
+    finally:
+        _kill_marked(mark)
+        process.stdout.close()
     code = process.returncode
     if code is not None and code < 0:
         return CommandResult(None, _signal_name(-code), total)
     return CommandResult(code, None, total)
 
 
-async def _pump(process: asyncio.subprocess.Process, output: Callable[[bytes], Awaitable[None]]) -> int:
-    assert process.stdout is not None
+async def _pump(pipe: IO[bytes], output: Callable[[bytes], Awaitable[None]]) -> int:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_READ)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     total = 0
-    while chunk := await process.stdout.read(_READ):
-        total += len(chunk)
-        await output(chunk)
+    try:
+        while chunk := await reader.read(_READ):
+            total += len(chunk)
+            await output(chunk)
+    finally:
+        transport.close()
     return total
 
 
-async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
-    if process.returncode is None:
+async def _exit_of(process: subprocess.Popen[bytes]) -> None:
+    """Returns when the process has ended, and reaps it."""
+    loop = asyncio.get_running_loop()
+    try:
+        handle = os.pidfd_open(process.pid) if sys.platform == "linux" else -1
+    except OSError:
+        handle = -1
+    if handle < 0:
+        await loop.run_in_executor(None, process.wait)
+        return
+    ended = asyncio.Event()
+    loop.add_reader(handle, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+    process.wait()
+
+
+async def _end(process: subprocess.Popen[bytes], ended: asyncio.Future[None], mark: str) -> None:
+    try:
         _signal_group(process, signal.SIGTERM)
-        try:
-            async with asyncio.timeout(_TERM_GRACE):
-                await process.wait()
-        except TimeoutError:
-            pass
-        finally:
-            _signal_group(process, signal.SIGKILL)
-            _kill_marked(mark)
-        await process.wait()
+        await asyncio.wait({ended}, timeout=_TERM_GRACE)
+    finally:
+        _signal_group(process, signal.SIGKILL)
+        _kill_marked(mark)
+    await asyncio.wait({ended})
 
 
-def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Only while the leader is not reaped: later the number of its group may be somebody else's."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):

@@ -337,10 +337,11 @@ class Connection:
             self._out.flush()
             self._finish()
             self._channel.close()
-            with suppress(TimeoutError):
+            try:
                 async with asyncio.timeout(grace):
                     await self._lost.wait()
-            self._channel.abort()
+            except TimeoutError:
+                self._channel.abort()  # the peer does not read what is queued
         finally:
             self._finish()
             self._closed.set()

@@ -48,7 +48,6 @@ async def serve(
 def run_stdio(agent: Agent) -> None:
     """`serve` on this process's own standard input and output, until the input ends or a signal comes."""
     asyncio.run(_serve_stdio(agent))
-    _leave()
 
 
 async def _serve_stdio(agent: Agent) -> None:
@@ -67,10 +66,11 @@ async def _serve_stdio(agent: Agent) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
     await link.connection.wait_closed()
+    _leave()
 
 
 def _leave() -> None:
-    """Sees to it that the process ends although a thread of it may not (STD-5)."""
+    """Sees to it that the process ends although a task or a thread of it may not want to (STD-5)."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()

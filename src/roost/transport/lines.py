@@ -91,7 +91,7 @@ class LineChannel:
     def close(self) -> None:
         if self._source is not None:
             self._source.close()
-        if self._sink is not None:
+        if self._sink is not None and self._output_open:
             self._sink.close()
         elif self._file is not None:
             self._close_file()
@@ -99,7 +99,7 @@ class LineChannel:
     def abort(self) -> None:
         if self._source is not None:
             self._source.close()
-        if self._sink is not None:
+        if self._sink is not None and self._output_open:
             self._sink.abort()
         elif self._file is not None:
             self._close_file()
