@@ -174,7 +174,7 @@ def test_a_deny_never_becomes_an_approval(reply: str, kinds: list[str]) -> None:
 @pytest.mark.parametrize("kind", ["allow_once", "allow_always", "reject_once", "reject_always"])
 def test_an_id_never_outweighs_the_kind_it_comes_with(word: str, kind: str) -> None:
     """PER-5: an option called like the reply, but of another kind, is not what the reply means."""
-    chosen = permissions.outcome(word, json.dumps({"options": [{"optionId": word, "kind": kind}]}).encode())
+    chosen = outcome(word, json.dumps({"options": [{"optionId": word, "kind": kind}]}).encode())
     meant = {
         "once": {"allow_once"},
         "allow_once": {"allow_once"},
