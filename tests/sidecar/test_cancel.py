@@ -131,6 +131,36 @@ def test_the_next_prompt_goes_to_the_next_agent_when_the_turn_was_wedged() -> No
     assert rig.rpc(caller, queued)["result"] == {"stopReason": "end_turn"}
 
 
+def test_a_second_cancel_drops_the_prompts_that_wait_for_the_first() -> None:
+    """PRM-18."""
+    rig, caller, session, _ = running()
+    cancel(rig, caller, session)
+    dropped = [rig.prompt(caller, session), rig.prompt(caller, session)]
+    cancel(rig, caller, session)
+    for prompt in dropped:
+        assert rig.rpc(caller, prompt) == {"jsonrpc": "2.0", "id": None, "result": CANCELLED}
+    kept = rig.prompt(caller, session)
+    rig.agent.result({"id": 3}, CANCELLED)
+    assert [message["id"] for message in rig.agent.requests("session/prompt")] == [3, 4]
+    rig.agent.result({"id": 4}, {"stopReason": "end_turn"})
+    assert rig.rpc(caller, kept)["result"] == {"stopReason": "end_turn"}
+
+
+@pytest.mark.parametrize("how", ["close", "wedge", "queue"])
+def test_a_version_2_prompt_that_was_not_accepted_is_not_answered_as_if_it_was(how: str) -> None:
+    rig, caller, session, prompt = running(2)
+    if how == "close":
+        rig.close(caller, session)
+    else:
+        cancel(rig, caller, session)
+        if how == "queue":
+            prompt = rig.prompt(caller, session)
+            cancel(rig, caller, session)
+        rig.advance(10.1)
+    error = rig.rpc(caller, prompt)["error"]
+    assert error == {"code": -32800, "message": "the prompt was cancelled before it was accepted"}
+
+
 def test_a_second_cancel_has_the_same_outcome_and_the_fence_stays_up() -> None:
     rig, caller, session, _ = running()
     first = cancel(rig, caller, session)

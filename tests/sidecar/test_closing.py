@@ -215,6 +215,16 @@ def test_an_agent_that_crashes_as_soon_as_it_is_back_is_restarted_again() -> Non
     rig.assert_nothing_left()
 
 
+def test_a_great_budget_does_not_lead_to_waits_without_end() -> None:
+    rig, caller, session = opened(restarts=3000)
+    found = rig.engine._context.sessions.find(session)
+    assert found is not None
+    found.restarts = 2500
+    rig.agent.exit(1)
+    rig.advance(600)
+    assert rig.state(caller, session).closed is False
+
+
 def test_with_no_restarts_allowed_the_first_crash_is_the_last() -> None:
     rig, caller, _ = opened(restarts=0)
     rig.agent.exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roost.errors import SidecarError
-from roost.sidecar.closing import cancelled_answer, kill_agent
+from roost.sidecar.closing import cut_short, kill_agent, response_line
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.link import Link
@@ -15,16 +15,19 @@ CANCEL = "session/cancel"
 
 
 def cancel(context: Context, session: Session, params: bytes) -> Conversation[bytes]:
-    """Forwards the notification; the answer comes when no turn runs any more, and says whether one was cancelled."""
+    """Forwards the notification; the answer comes when no turn runs any more, and says whether one was cancelled.
+
+    Prompts that wait for the outcome of an earlier cancel are dropped (PRM-18).
+    """
     link = session.link
+    session.call_up(False)
     problem = tell(session, link, params)
     cancelled = False
     if session.turns.busy:
         cancelled = (yield from wait_for_end(context, session, link)) == "cancelled"
     elif problem is not None:
         raise problem
-    result = {"cancelled": cancelled, "requested": True, "via": "notification"}
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "result": result})
+    return response_line(None, {"result": {"cancelled": cancelled, "requested": True, "via": "notification"}})
 
 
 def tell(session: Session, link: Link, params: bytes | None = None) -> SidecarError | None:
@@ -49,15 +52,14 @@ def wait_for_end(context: Context, session: Session, link: Link) -> Conversation
 
     Until then the session's next prompt waits: a late cancel must not hit it.
     """
-    fence = None
-    if session.cancelling is None:
-        fence = session.cancelling = context.stage.wait()
+    first = not session.cancelling
+    session.cancelling = True
     try:
         return (yield from _ended(context, session, link))
     finally:
-        if fence is not None:
-            session.cancelling = None
-            fence.resolve()
+        if first:
+            session.cancelling = False
+            session.call_up(True)
 
 
 def _ended(context: Context, session: Session, link: Link) -> Conversation[str | None]:
@@ -82,7 +84,7 @@ def end_wedged_turn(context: Context, session: Session, link: Link) -> Conversat
     if link.launch.by_state:
         session.publish_update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"})
     for call, wait in list(session.prompts.items()):
-        wait.resolve(cancelled_answer(call))
+        wait.resolve(cut_short(link, call))
         link.forget(call)
     session.turns.reset("cancelled")
     yield context.stage.later  # those who wait hear of it first

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
+from roost.errors import RpcError
+from roost.rpc.messages import REQUEST_CANCELLED
 from roost.sidecar.callers import Connection
 from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, ResumeAgent, SignalAgent
 from roost.sidecar.context import Context
@@ -82,7 +86,7 @@ def end_session(context: Context, session: Session) -> Conversation[None]:
     session.move(Life.CLOSING)
     session.asks.close("the session is closed")
     for call, wait in list(session.prompts.items()):
-        wait.resolve(cancelled_answer(call))
+        wait.resolve(cut_short(session.link, call))
     session.turns.reset("cancelled")
     session.link.aftermath.resolve(None)
     yield context.stage.later  # those who wait hear of it first
@@ -93,8 +97,19 @@ def end_session(context: Context, session: Session) -> Conversation[None]:
     context.sessions.dismiss(session)
 
 
-def cancelled_answer(call: int) -> Answer:
-    """The answer to a prompt that was cut short by the sidecar."""
+def cut_short(link: Link, call: int | None) -> Answer:
+    """The answer to a prompt that the sidecar ends; `call` None: it was never sent.
+
+    In v2 an answer without an error would say that the prompt was accepted, and an idle would be waited for.
+    """
+    if link.launch.by_state:
+        error = RpcError(REQUEST_CANCELLED, "the prompt was cancelled before it was accepted")
+        members = {"error": {"code": error.code, "message": error.message}}
+        return Answer(response_line(call, members), None, error)
     result = {"stopReason": "cancelled"}
-    text = msgspec.json.encode({"jsonrpc": "2.0", "id": call, "result": result})
-    return Answer(text, msgspec.json.encode(result), None)
+    return Answer(response_line(call, {"result": result}), msgspec.json.encode(result), None)
+
+
+def response_line(call: int | None, members: dict[str, Any]) -> bytes:
+    """A JSON-RPC response of the sidecar's own."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": call, **members})

@@ -89,7 +89,7 @@ class Gauge:
 
     def watch(self, observed: int) -> None:
         """Takes note of a level without refusing it."""
-        if observed >= self.bound * WARN_AT:
+        if observed and observed >= self.bound * WARN_AT:
             if not self._warned:
                 self._warned = True
                 self._warn(self.limit, observed, self.bound)

@@ -7,6 +7,7 @@ import msgspec
 from roost.errors import RoostError, SidecarError
 from roost.sidecar.callers import Connection
 from roost.sidecar.cancel import CANCEL, cancel, tell, wait_for_end, watch_turn
+from roost.sidecar.closing import cut_short, response_line
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut, Wait
 from roost.sidecar.gen.messages import AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
@@ -37,8 +38,11 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
         session.link.notify(method, data)
         return rpc_response(session, b'{"jsonrpc":"2.0","id":null,"result":{}}')
     if method == PROMPT:
-        while session.cancelling is not None:  # a late cancel must not hit the next prompt
-            yield session.cancelling
+        while session.cancelling:  # a late cancel must not hit the next prompt
+            place = context.stage.wait()
+            session.queued.append(place)
+            if not (yield place):
+                return rpc_response(session, cut_short(session.link, None).text)
             yield from settled(session)
     return (yield from exchange(context, session, method, params))
 
@@ -169,8 +173,7 @@ def timed_out(
         "transportState": state,
         "recentActivity": activity.recent,
     }
-    error = {"code": TIMED_OUT, "message": message, "data": data}
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call, "error": error})
+    return response_line(call, {"error": {"code": TIMED_OUT, "message": message, "data": data}})
 
 
 # ---- parameters

@@ -18,6 +18,7 @@ from roost.sidecar.sessions import Life, Session
 
 LOAD = "session/load"
 RESUME = "session/resume"
+MOST_DOUBLINGS = 10  # a few minutes, with the defaults
 CLOSED = "the session was closed"
 
 
@@ -90,7 +91,7 @@ def attempt(context: Context, session: Session) -> Conversation[Recovery]:
     count = session.restarts
     try:
         if count > 1:
-            yield from back_off(context, session, limits.restart_backoff * 2.0 ** (count - 2))
+            yield from back_off(context, session, limits.restart_backoff * 2 ** min(count - 2, MOST_DOUBLINGS))
         restart = yield from reattach(context, session)
     except RoostError as error:
         return Recovery("failed", count, maximum, str(error))

@@ -71,7 +71,8 @@ class Session:
         self.recovery: Wait | None = None  # while RECOVERING: the dead link's aftermath
         self.starting: Link | None = None  # while RECOVERING: the agent being started
         self.ending = context.stage.wait()  # settles when the session begins to close, or is given up
-        self.cancelling: Wait | None = None  # a cancel under way; the next prompt waits for its outcome
+        self.cancelling = False  # a cancel is under way; the next prompt waits for its outcome
+        self.queued: list[Wait] = []  # prompts that do: true when it is their turn, false when they are dropped
         self.prompts: dict[int, Wait] = {}  # session/prompt calls that wait for their answer
         self.watched = False  # the inactivity of its v2 turn is being watched
         self.request_count = Gauge("requests_per_session", limits.requests_per_session, context.warn)
@@ -184,6 +185,12 @@ class Session:
         self.turns.reset()
         if self.life is Life.LIVE:
             self._context.sessions.crashed(self, exit_code)
+
+    def call_up(self, go: bool) -> None:
+        """Lets the prompts that wait go on, or drops them."""
+        queued, self.queued = self.queued, []
+        for place in queued:
+            place.resolve(go)
 
     # ---- state
 
