@@ -101,7 +101,7 @@ class Agent:
 
     def hears(self, data: bytes) -> None:
         for line in data.splitlines():
-            parsed = json.loads(line)
+            parsed = json.loads(line, parse_int=lambda digits: int(digits) if len(digits) < 4000 else digits)
             for message in parsed if isinstance(parsed, list) else [parsed]:
                 self.heard.append(message)
                 if not self.hear(self, message):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from roost.errors import ConfigError, SidecarError
-from roost.sidecar import events
+from roost.sidecar import commands, events
 from roost.sidecar.gate import Gate
 from roost.sidecar.gen.frames import Hello, Request, encode_frame
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpListAgentsRequest
@@ -397,3 +397,34 @@ def test_the_grace_after_a_failed_start_is_a_setting() -> None:
     rig.advance(0.2)
     assert rig.agent.signals == [15, 9]
     assert rig.reply(caller, request).code == "timeout"
+
+
+class DeafDriver(Rig):
+    """A driver that does not carry commands of one kind out."""
+
+    ignored: type = commands.Load
+
+    def _do(self, command: commands.Command) -> None:
+        if not isinstance(command, self.ignored):
+            super()._do(command)
+
+
+def test_a_driver_that_never_finds_a_record_costs_one_request() -> None:
+    rig = DeafDriver(load_timeout=7.0)
+    caller = rig.connect()
+    request, listing = rig.send(caller, create_request()), rig.send(caller, AcpListAgentsRequest(False))
+    rig.advance(7.1)
+    assert rig.reply(caller, request) == AcpErrorResponse("timeout", "no record was found within 7 s (load_timeout)")
+    assert rig.reply(caller, listing).agents == []
+    rig.feed(events.RecordLoaded(1, None))  # too late
+    rig.assert_nothing_left()
+
+
+def test_an_agent_that_is_never_started_costs_one_request() -> None:
+    rig = DeafDriver(initialize_timeout=7.0)
+    rig.ignored = (commands.SpawnAgent, commands.CloseAgentInput, commands.SignalAgent)  # type: ignore[assignment]
+    caller = rig.connect()
+    request = rig.send(caller, create_request())
+    rig.advance(30)
+    assert rig.reply(caller, request).message == "acp-agent-1 was not started within 7 s (initialize_timeout)"
+    assert rig.engine.idle

@@ -142,3 +142,12 @@ def test_two_connections_of_one_caller_share_its_sessions() -> None:
     rig.agent.update(sessionUpdate="after")
     assert [m["params"]["update"]["sessionUpdate"] for m in rig.notifications(second)] == ["after"]
     assert len(rig.notifications(owner)) == 2
+
+
+@pytest.mark.parametrize("kind", ["state", "request session/prompt", "request _x", "resume"])
+def test_whoever_has_to_do_with_a_session_hears_it_from_then_on(kind: str) -> None:
+    rig, _, _ = owned(running=False)
+    second = rig.connect("owner")
+    rig.send(second, resumption(HERE) if kind == "resume" else REQUESTS[kind](HERE))
+    rig.agent.update(sessionUpdate="x")
+    assert len(rig.notifications(second)) == 1

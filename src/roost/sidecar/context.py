@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from roost.errors import SidecarError
 from roost.sidecar.commands import Command, Load, Note, Query
-from roost.sidecar.conversation import Stage, Wait
+from roost.sidecar.conversation import Conversation, Stage, TimedOut, Wait
 from roost.sidecar.limits import Gauge, Limits
 
 if TYPE_CHECKING:
@@ -51,15 +52,21 @@ class Context:
     def warn(self, limit: str, observed: int, bound: int) -> None:
         self.note("warning", f"{limit} is {observed * 100 // bound} % full: {observed} of {bound}")
 
-    def load(self, query: Query) -> Wait:
-        """Asks the driver; the wait settles with the record, or None."""
+    def load(self, query: Query) -> Conversation[Any]:
+        """Asks the driver: the record, or None."""
         self._last_ticket += 1
-        wait = self._loads[self._last_ticket] = self.stage.wait()
-        self.emit(Load(self._last_ticket, query))
-        return wait
+        ticket, timeout = self._last_ticket, self.limits.load_timeout
+        wait = self._loads[ticket] = self.stage.wait()
+        self.emit(Load(ticket, query))
+        try:
+            return (yield self.stage.within(timeout, wait))
+        except TimedOut:
+            raise SidecarError("timeout", f"no record was found within {timeout:g} s (load_timeout)") from None
+        finally:
+            self._loads.pop(ticket, None)
 
     def loaded(self, ticket: int, value: object) -> None:
-        wait = self._loads.pop(ticket, None)
+        wait = self._loads.get(ticket)
         if wait is not None:
             wait.resolve(value)
 

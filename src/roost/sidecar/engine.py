@@ -300,7 +300,11 @@ def get_session_state(
 
 def list_agents(context: Context) -> Conversation[AcpListAgentsResponse]:
     """AcpListAgentsRequest (2.7); an unreadable catalogue is an empty list."""
-    agents = yield context.load(AgentsQuery())
+    try:
+        agents = yield from context.load(AgentsQuery())
+    except SidecarError as error:
+        context.note("warning", f"the agents cannot be listed: {error}")
+        agents = None
     return AcpListAgentsResponse(agents=sorted(agents or [], key=lambda entry: entry.id))
 
 

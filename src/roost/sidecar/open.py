@@ -137,8 +137,12 @@ def initialize(context: Context, bootstrap: Bootstrap) -> Conversation[None]:
     """`initialize`, in the shape of the version asked for, and the check of what comes back."""
     link = bootstrap.link
     version = link.launch.protocol_version
+    timeout = context.limits.initialize_timeout
     try:
-        link.pid = yield link.started
+        link.pid = yield context.stage.within(timeout, link.started)
+    except TimedOut:
+        text = f"{link.process} was not started within {timeout:g} s (initialize_timeout)"
+        raise SidecarError("timeout", text) from None
     except ProcessError as error:
         raise SidecarError("execution", f"{error.message}; {link.activity.diagnosis()}") from None
     capabilities = msgspec.Raw(link.launch.client_capabilities.encode())
@@ -160,7 +164,7 @@ def create_session(context: Context, connection: Connection, request: AcpCreateS
     """AcpCreateSessionRequest (2.1)."""
 
     def launched() -> Conversation[Launch]:
-        program = yield context.load(AgentQuery(request.agent_type))
+        program = yield from context.load(AgentQuery(request.agent_type))
         if program is None:
             raise unknown_agent(request.agent_type)
         text = instruction_text(skip_base=request.skip_os_instructions, additional=request.additional_instructions)

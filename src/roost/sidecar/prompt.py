@@ -95,9 +95,9 @@ def exchange(
 
 def prompt_over(session: Session, call: int, answer: Answer | None) -> None:
     """A prompt has its answer, or never will."""
-    if session.prompts.pop(call, None) is not None:
-        reason = None if answer is None else string((members(answer.result) or {}).get("stopReason"))
-        session.turns.prompt_answered(call, reason, failed=answer is None or answer.error is not None)
+    session.prompts.pop(call, None)
+    reason = None if answer is None else string((members(answer.result) or {}).get("stopReason"))
+    session.turns.prompt_answered(call, reason, failed=answer is None or answer.error is not None)
 
 
 def failed(link: Link, method: str, call: int, fault: RoostError) -> Conversation[SidecarError]:

@@ -49,9 +49,9 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
 
     def launched() -> Conversation[Launch]:
         nonlocal foreign
-        record = yield context.load(SessionQuery(request.session_id, caller.name))
+        record = yield from context.load(SessionQuery(request.session_id, caller.name))
         foreign = foreign or record is FOREIGN
-        program = yield context.load(AgentQuery(request.agent_type))
+        program = yield from context.load(AgentQuery(request.agent_type))
         if program is None:
             raise unknown_agent(request.agent_type)
         return resume_launch(program, request, record if isinstance(record, SessionRecord) else None)
