@@ -160,7 +160,20 @@ class ProcessError(RoostError):
 
 
 class StoreError(RoostError):
-    """The journal could not be read or written; the text names the file and the way out."""
+    """The journal could not be read or written; the text names the file and the way out.
+
+    `code` is one of: locked (another process has it), full, read_only, newer (written by a later Roost), damaged,
+    foreign (somebody else's file), missing (what was asked for), failed (the system refused), closed, refused (a change
+    that contradicts what is stored; nothing of its batch was kept).
+    """
+
+    def __init__(self, message: str, code: str = "failed") -> None:
+        super().__init__(message, code)
+        self.message = message
+        self.code = code
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def format_path(path: tuple[str | int, ...]) -> str:

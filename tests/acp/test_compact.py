@@ -151,6 +151,25 @@ def test_compacting_what_is_compact_changes_nothing_that_shows(stream: list[dict
     assert shown(compacted(once)) == shown(once)
 
 
+@given(st.lists(updates, max_size=12), st.lists(updates, max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_compacting_stretches_again_together_shows_the_same(
+    one: list[dict[str, Any]], two: list[dict[str, Any]]
+) -> None:
+    lines = lines_of(*one, *two)
+    begun = {f"terminal_update\0{name}" for name in "abc"}
+    once = compacted(lines[: len(one)], begun)
+    once += compacted(lines[len(one) :], begun | subjects_of(lines[: len(one)]))
+    assert shown(compacted(once, begun)) == shown(lines)
+
+
+def test_output_that_is_joined_again_says_from_the_very_first() -> None:
+    known = {"terminal_update\0t"}
+    lines = lines_of(*(output(b"x") for _ in range(4)))
+    once = compacted(lines[:2], known) + compacted(lines[2:], known)
+    assert [(line.number, line.first) for line in compacted(once, known)] == [(4, 1)]
+
+
 @given(st.lists(st.tuples(updates, st.sampled_from(["one", "two"])), max_size=25))
 @settings(max_examples=200, deadline=None)
 def test_lines_of_several_agent_sessions_show_the_same_together_and_apart(
@@ -416,6 +435,15 @@ def test_v1_chunks_of_one_message_become_one_chunk_that_says_from_where() -> Non
     [line] = compacted(lines_of(*chunks), dialect=V1)
     assert (line.number, line.first) == (3, 1)
     assert updates_in([line]) == [{**chunks[0], "content": {"type": "text", "text": "abc"}}]
+
+
+def test_v1_chunks_that_were_merged_before_are_merged_again_with_what_follows() -> None:
+    chunks = [{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": t}} for t in "abcd"]
+    lines = lines_of(*chunks)
+    once = compacted(lines[:2], dialect=V1) + compacted(lines[2:], dialect=V1)
+    [line] = compacted(once, dialect=V1)
+    assert (line.number, line.first) == (4, 1)
+    assert v1_text([line]) == v1_text(lines)
 
 
 def test_v1_chunks_with_something_between_their_numbers_stay_apart() -> None:

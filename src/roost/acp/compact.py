@@ -54,7 +54,8 @@ class Compacted(Struct, frozen=True):
 class Compactor(Protocol):
     """Takes the lines of one stretch of a session, in order; in linear time, and holds about what it was fed."""
 
-    def feed(self, number: int, body: bytes) -> None: ...
+    def feed(self, number: int, body: bytes, first: int = 0) -> None:
+        """`first` is that of the line, if it was compacted before."""
 
     def finish(self) -> Compacted:
         """To be called once, after the last line."""
@@ -63,16 +64,18 @@ class Compactor(Protocol):
 class Outcome:
     """What has become of each line so far; what every compactor writes into."""
 
-    __slots__ = ("_changed", "_gone", "_numbers")
+    __slots__ = ("_changed", "_firsts", "_gone", "_numbers")
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
+        self._firsts: list[int] = []
         self._gone = bytearray()
         self._changed: dict[int, Line] = {}
 
-    def add(self, number: int) -> int:
+    def add(self, number: int, first: int) -> int:
         """Takes note of a line, which stays as it is for the time being; its index."""
         self._numbers.append(number)
+        self._firsts.append(first or number)
         self._gone.append(0)
         return len(self._numbers) - 1
 
@@ -82,7 +85,7 @@ class Outcome:
     def put(self, index: int, body: bytes, first: int | None = None) -> None:
         number = self._numbers[index]
         self._gone[index] = 0
-        self._changed[index] = Line(number, body, 0 if first is None else self._numbers[first])
+        self._changed[index] = Line(number, body, 0 if first is None else self._firsts[first])
 
     def compacted(self, subjects: Iterable[str]) -> Compacted:
         removed: list[tuple[int, int]] = []
@@ -113,5 +116,5 @@ def compact(
     """All at once."""
     compactor = compactor_of(dialect, known, merged_bytes=merged_bytes)
     for line in lines:
-        compactor.feed(line.number, line.body)
+        compactor.feed(*line)
     return compactor.finish()

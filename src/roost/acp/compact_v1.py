@@ -53,8 +53,8 @@ class TextCompactor:
         self._number = 0
         self._size = 0
 
-    def feed(self, number: int, body: bytes) -> None:
-        index = self._outcome.add(number)
+    def feed(self, number: int, body: bytes, first: int = 0) -> None:
+        index = self._outcome.add(number, first)
         line = _chunk_line(body)
         if line is None:
             self._end()
@@ -62,7 +62,7 @@ class TextCompactor:
         update = line.params.update
         key = (line.params.session_id, update.session_update, update.message_id)
         size = self._size + len(body)
-        if self._line is None or key != self._key or number != self._number + 1 or size > self._merged_bytes:
+        if self._line is None or key != self._key or (first or number) != self._number + 1 or size > self._merged_bytes:
             self._end()
             size = len(body)
         self._run.append(index)

@@ -71,8 +71,8 @@ class TypedCompactor:
         self._latest: dict[str, tuple[str, int]] = {}  # of what is replaced as a whole: by whom, and where it is
         self._lossy = False
 
-    def feed(self, number: int, body: bytes) -> None:
-        index = self._outcome.add(number)
+    def feed(self, number: int, body: bytes, first: int = 0) -> None:
+        index = self._outcome.add(number, first)
         try:
             line = _line_of(body)
             if line.method != "session/update" or line.id is not UNSET:
