@@ -51,7 +51,9 @@ class Report:
         self.rows.append((what, value, f"{aim}{mark}"))
 
     def show(self) -> None:
-        print(f"\n{self.title}  ({platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores)")
+        print(
+            f"\n{self.title}  ({platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores)"
+        )
         widths = [max((len(row[column]) for row in self.rows), default=0) for column in range(2)]
         for what, value, aim in self.rows:
             print(f"  {what.ljust(widths[0])}  {value.rjust(widths[1])}  {aim}".rstrip())

@@ -1,6 +1,6 @@
 """The relay: one agent's stream through the daemon to a caller, beside a plain pipe and the official Python client.
 
-    python -m bench relay
+python -m bench relay
 """
 
 from __future__ import annotations

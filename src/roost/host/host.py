@@ -160,10 +160,12 @@ class Host:
             self._opened()
 
     async def _runtime_of(self, agent: str) -> AcpRuntimeKind:
+        if "/" in agent or " " in agent:
+            return AcpRuntimeKind.JAVA_SCRIPT  # a command line runs by itself under any
         for entry in await self.list_agents():
             if entry.id == agent:
                 return self._choose_runtime(entry)
-        return AcpRuntimeKind.JAVA_SCRIPT  # a command line runs by itself under any
+        return AcpRuntimeKind.JAVA_SCRIPT
 
     def _add(self, session: Session) -> None:
         self._sessions[session.id] = session

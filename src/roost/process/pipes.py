@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from roost.errors import LimitError, ProcessError
 from roost.process.base import QUEUED_INPUT_LIMIT_NAME
+from roost.process.read_turns import turns_of
 
-# One read. A pipe holds 64 KiB unless somebody made it larger, so this is all that is there; one read for each turn
-# of the loop keeps an agent that floods from starving the others.
-READ_BYTES = 256 * 1024
+# One read. A pipe holds 64 KiB unless somebody made it larger, so this is all that is there.
+READ_BYTES = 64 * 1024
 
 # Buffers handed to one writev: well under every system's IOV_MAX (1024 or more), and more than a pipe takes.
 _WRITE_BUFFERS = 64
@@ -32,6 +32,7 @@ class PipeReader:
         self._deliver = deliver
         self._ended = ended
         self._reading = False
+        self._turns = turns_of(loop)
         os.set_blocking(fd, False)
         self.resume()
 
@@ -48,7 +49,7 @@ class PipeReader:
     def resume(self) -> None:
         if not self._reading and self._fd >= 0:
             self._reading = True
-            self._loop.add_reader(self._fd, self._readable)
+            self._loop.add_reader(self._fd, self.read_once)
 
     def finish(self) -> None:
         """Deliver what is in the pipe at this moment, paused or not, and close it. `ended` is not called.
@@ -75,7 +76,10 @@ class PipeReader:
             fd, self._fd = self._fd, -1
             os.close(fd)
 
-    def _readable(self) -> None:
+    def read_once(self) -> None:
+        """Something has arrived, or the end has; it may have been paused or closed since."""
+        if not self._reading or not self._turns.admits(self):
+            return
         try:
             chunk = os.read(self._fd, READ_BYTES)
         except (BlockingIOError, InterruptedError):

@@ -6,15 +6,23 @@ import asyncio
 import socket
 import struct
 import sys
+from collections import deque
 from typing import cast
 
 from roost.errors import TransportError
 from roost.transport.base import Listener
 from roost.wire.framing import LengthFramer
 
+# What the transport is given before it asks to wait.
+TRANSPORT_BYTES = 256 * 1024
+
 
 class StreamChannel(asyncio.Protocol):
-    """One end of a stream socket. `limit`: the longest frame accepted; `high_water`: bytes queued before `congested`."""
+    """One end of a stream socket. `limit`: the longest frame accepted; `high_water`: bytes queued before `congested`.
+
+    What the socket does not take is queued here in pieces: asyncio's own buffer is one block, which Python 3.11 moves
+    as a whole after each write, so it is given little at a time.
+    """
 
     def __init__(self, listener: Listener, *, limit: int, high_water: int) -> None:
         self._listener = listener
@@ -22,6 +30,11 @@ class StreamChannel(asyncio.Protocol):
         self._high_water = high_water
         self._transport: asyncio.Transport | None = None
         self._broken = False
+        self._queue: deque[bytes] = deque()
+        self._queued = 0
+        self._holding = False  # the transport has enough for now
+        self._congested = False
+        self._closing = False
         self.peer = "unknown"
         self.uid: int | None = None
 
@@ -29,7 +42,7 @@ class StreamChannel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=self._high_water, low=self._high_water // 4)
+        self._transport.set_write_buffer_limits(high=TRANSPORT_BYTES, low=TRANSPORT_BYTES // 4)
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             pid, self.uid = peer_credentials(sock)
@@ -50,10 +63,19 @@ class StreamChannel(asyncio.Protocol):
         return False
 
     def pause_writing(self) -> None:
-        self._listener.congested()
+        self._holding = True
 
     def resume_writing(self) -> None:
-        self._listener.eased()
+        self._holding = False
+        while self._queue and not self._holding and self._transport is not None:
+            data = self._queue.popleft()
+            self._queued -= len(data)
+            self._transport.write(data)
+        if self._congested and self._queued <= self._high_water // 4:
+            self._congested = False
+            self._listener.eased()
+        if self._closing and not self._queue and self._transport is not None:
+            self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -62,8 +84,17 @@ class StreamChannel(asyncio.Protocol):
     # ---- Channel
 
     def send(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._closing or self._transport is None or self._transport.is_closing():
+            return
+        if not self._holding:
             self._transport.write(data)
+            return
+        for start in range(0, len(data), TRANSPORT_BYTES):
+            self._queue.append(data[start : start + TRANSPORT_BYTES])
+        self._queued += len(data)
+        if self._queued > self._high_water and not self._congested:
+            self._congested = True
+            self._listener.congested()
 
     def pause_reading(self) -> None:
         if self._transport is not None:
@@ -74,7 +105,8 @@ class StreamChannel(asyncio.Protocol):
             self._transport.resume_reading()
 
     def close(self) -> None:
-        if self._transport is not None:
+        self._closing = True
+        if self._transport is not None and not self._queue:
             self._transport.close()
 
     def abort(self) -> None:
