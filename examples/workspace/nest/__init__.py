@@ -1,0 +1,1 @@
+"""Which birds fit which nest box."""
