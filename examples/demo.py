@@ -33,7 +33,10 @@ def main() -> int:
         copy = Path(folder) / "workspace"
         shutil.copytree(WORKSPACE, copy)
         for number, (what, prompt, policy) in enumerate(STEPS, 1):
-            print(f"\n{'=' * 100}\n{number}. {what}\n   $ roost run wren {prompt.splitlines()[0]!r} {policy}\n", flush=True)
+            print(
+                f"\n{'=' * 100}\n{number}. {what}\n   $ roost run wren {prompt.splitlines()[0]!r} {policy}\n",
+                flush=True,
+            )
             command = [str(roost), "run", "wren", prompt, policy, "--cwd", str(copy), "--timeout", TURN_TIMEOUT]
             status = subprocess.run(command, check=False).returncode
             if status != 0:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from roost.acp import v2
 from roost.acp.view import ViewLimits
-from roost.errors import LocalProtocolError
+from roost.errors import LocalProtocolError, RpcError
+from roost.rpc.messages import INVALID_PARAMS
 from roost.sdk.agent_auth import AuthMethods, LoginHandler
 from roost.sdk.agent_link import AgentLink
 from roost.sdk.agent_sessions import AgentSessions
@@ -49,6 +50,13 @@ Origin: TypeAlias = Literal["new", "resume", "fork"]
 log = logging.getLogger("roost.agent")
 
 _END_MARGIN: Final = 0.5  # seconds the end of a connection waits beyond the grace of its cancelled turns
+
+
+class Refusal(RpcError):
+    """What an author's code raises to refuse something: a session, a value, a prompt. The text is for the user."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(INVALID_PARAMS, message)
 
 
 class Agent:

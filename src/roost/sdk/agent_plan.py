@@ -42,9 +42,17 @@ class AgentPlan:
     async def cancel(self, index: int) -> None:
         await self.mark(index, v2.PlanEntryStatus.CANCELLED)
 
+    async def abandon(self) -> None:
+        """Whatever is not completed is cancelled."""
+        self.entries = [
+            entry if entry.status == v2.PlanEntryStatus.COMPLETED else _with_status(entry, v2.PlanEntryStatus.CANCELLED)
+            for entry in self.entries
+        ]
+        await self.show()
+
     async def mark(self, index: int, status: str) -> None:
         """Sets an entry's status (see PlanEntryStatus)."""
-        self.entries[index] = structs.replace(self.entries[index], status=status)
+        self.entries[index] = _with_status(self.entries[index], status)
         await self.show()
 
     async def add(self, *entries: str | v2.PlanEntry) -> None:
@@ -54,3 +62,7 @@ class AgentPlan:
     async def remove(self) -> None:
         """Takes the plan away (unstable: PlanRemoved)."""
         await self._session.update(v2.PlanRemoved(plan_id=self.plan_id))
+
+
+def _with_status(entry: v2.PlanEntry, status: str) -> v2.PlanEntry:
+    return structs.replace(entry, status=status)

@@ -58,6 +58,7 @@ class AgentSession:
         self._record = record
         self._history = history
         self._commands: list[v2.AvailableCommand] = []
+        self._offered_to: AgentLink | None = None
         self._held: list[bytes] | None = []  # updates wait here: nothing is told before the response (SES-4)
         self._replaying: asyncio.Event | None = None  # while a replay is being sent: producers wait for its end
         self._moved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -145,7 +146,12 @@ class AgentSession:
     def offer(self, commands: Iterable[v2.AvailableCommand]) -> None:
         """`set_commands` for those who cannot wait."""
         self._commands = list(commands)
+        self._offered_to = self.link
         self.emit(v2.AvailableCommandsUpdate(available_commands=list(self._commands)))
+
+    def offered_to(self, link: AgentLink) -> bool:
+        """Whether this client has been told the commands."""
+        return self._offered_to is link
 
     async def publish_config(self) -> None:
         """Tells the client of settings that changed by themselves: all of them, as ever (CFG-8, CFG-1)."""

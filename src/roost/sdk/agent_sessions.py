@@ -105,9 +105,9 @@ class AgentSessions:
             raise ConnectionClosed("the connection has ended")
 
     def announce(self, session: AgentSession) -> None:
-        """What a client is told right after the session came to be there."""
+        """Slash commands that the client is told right after the session came to be there, or came to be its own."""
         commands = self._agent.commands_of(session)
-        if commands:
+        if commands and (not session.offered_to(session.link) or len(commands) != len(session.commands)):
             session.offer(commands)
 
     async def shut(self, session: AgentSession) -> None:
