@@ -192,7 +192,7 @@ async def test_what_it_leaves_behind_ends_too_and_does_not_hold_the_end_up() -> 
 
 
 async def test_it_leads_a_group_of_its_own() -> None:
-    channel, listener = await start(ECHO)
+    channel, _listener = await start(ECHO)
     assert os.getpgid(channel.pid) == channel.pid != os.getpgid(0)
     await ended(channel)
 
@@ -223,7 +223,7 @@ async def test_a_program_that_reads_slowly_congests_and_eases() -> None:
 
 
 async def test_a_line_over_the_limit_is_lost_and_the_next_is_not() -> None:  # users.md (e)
-    channel, listener = await start("print('x' * 5_000); print('y')", limits=ChildLimits(line_bytes=1_000))
+    _channel, listener = await start("print('x' * 5_000); print('y')", limits=ChildLimits(line_bytes=1_000))
     await listener.over.wait()
     assert (listener.messages, listener.overflows) == ([b"y"], 1)
 

@@ -33,7 +33,7 @@ from roost.acp.v2.gen.updates import AvailableCommandsUpdate, SessionInfoUpdate,
 from roost.acp.view import SessionView
 from roost.acp.view_entries import Entry, EntryKey, Message, MessageKind, Plan, ToolCall
 from roost.acp.view_terminal import Terminal
-from roost.acp.view_weight import weigh, weigh_block
+from roost.acp.view_weight import weigh, weigh_block, weigh_text
 from roost.wire.model import UNSET, Unknown
 
 __all__ = ["fold"]
@@ -93,11 +93,17 @@ def _fold_tool_call(view: SessionView, update: ToolCallUpdate) -> Entry | None:
         return None
     gained = _set_meta(call, update.meta)
     if update.status is not UNSET:
-        gained += _set(call, "status", ToolCallStatus.PENDING if update.status is None else update.status)
+        status = ToolCallStatus.PENDING if update.status is None else update.status
+        gained += weigh_text(status) - weigh_text(call.status)
+        call.status = status
     if update.title is not UNSET:
-        gained += _set(call, "title", update.title or "")
+        title = update.title or ""
+        gained += weigh_text(title) - weigh_text(call.title)
+        call.title = title
     if update.kind is not UNSET:
-        gained += _set(call, "kind", ToolKind.OTHER if update.kind is None else update.kind)
+        kind = ToolKind.OTHER if update.kind is None else update.kind
+        gained += weigh_text(kind) - weigh_text(call.kind)
+        call.kind = kind
     if update.name is not UNSET:
         gained += _set(call, "name", update.name)
     if update.content is not UNSET:

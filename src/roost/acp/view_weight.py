@@ -49,6 +49,11 @@ def weigh(value: Any) -> int:
     return total
 
 
+def weigh_text(text: str) -> int:
+    """`weigh` for a text."""
+    return _TEXT_OVERHEAD + (len(text) if text.isascii() else 4 * len(text))
+
+
 def weigh_block(block: Any) -> int:
     """`weigh` for one block of a message or a tool call; plain text, the common case, without a walk."""
     if type(block) is TextContent and block.annotations is None and block.meta is None:

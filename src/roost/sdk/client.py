@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Raw
 
@@ -16,38 +16,22 @@ from roost.rpc.messages import AUTH_REQUIRED
 from roost.sdk.client_gates import check_workspace
 from roost.sdk.client_limits import ClientLimits
 from roost.sdk.client_link import ClientLink
+from roost.sdk.client_openers import Opener
 from roost.sdk.client_options import ClientOptions
 from roost.sdk.client_questioner import Questioner
 from roost.sdk.client_sessions import SessionTable
-from roost.sdk.mcp import McpHost
 from roost.sdk.session import Session
 from roost.transport.child import Launch
-from roost.transport.messages import MessageChannel
 from roost.wire.decode import decode
 from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
+    from roost.sdk.mcp import McpHost
     from roost.sdk.nes import NesSession
 
 R = TypeVar("R")
 
 log = logging.getLogger("roost.client")
-
-
-class Opener(Protocol):
-    """How to reach the agent, as often as that is needed."""
-
-    @property
-    def launch(self) -> Launch | None:
-        """How its process is started; None when it is not ours to start."""
-
-    @property
-    def tolerant(self) -> bool:
-        """Whether it may write other things between its messages (STD-4)."""
-
-    async def open(self) -> MessageChannel: ...
-
-    def with_launch(self, launch: Launch) -> Opener: ...
 
 
 class Client:
@@ -67,8 +51,7 @@ class Client:
             _require_extension(method)
         self._opener = opener
         self.options = options
-        self.mcp = McpHost(options.limits)
-        """The MCP servers of this program that agents may use."""
+        self._mcp: McpHost | None = None
         self._link: ClientLink | None = None
         self._table = SessionTable(self)
         self._questioner = Questioner(self)
@@ -99,7 +82,8 @@ class Client:
         if self._link is not None:
             link, self._link = self._link, None
             await link.close()
-            await self.mcp.settled()
+            if self._mcp is not None:
+                await self._mcp.settled()
 
     async def reopen(self, launch: Launch | None = None) -> None:
         """Ends the connection and starts anew, for `launch` if given; sessions have to be resumed."""
@@ -137,6 +121,15 @@ class Client:
         return self._opener.launch
 
     @property
+    def mcp(self) -> McpHost:
+        """The MCP servers of this program that agents may use."""
+        if self._mcp is None:
+            from roost.sdk.mcp import McpHost
+
+            self._mcp = McpHost(self.limits)
+        return self._mcp
+
+    @property
     def agent(self) -> v2.InitializeResponse:
         """What the agent said of itself: `info`, `capabilities`, `auth_methods`."""
         return self.link.agent
@@ -145,7 +138,10 @@ class Client:
         connection = link.connection
         connection.on_notification("session/update", self._table.update, raw=True)
         self._questioner.serve(link)
-        self.mcp.serve(link)
+        connection.on_request("mcp/connect", lambda request, incoming: self.mcp.connect(link, request))
+        connection.on_request("mcp/message", lambda request, incoming: self.mcp.asked(request))
+        connection.on_request("mcp/disconnect", lambda request, incoming: self.mcp.disconnect(request))
+        connection.on_notification("mcp/message", lambda notification: self.mcp.told(notification))
         for method, handler in self.options.requests.items():
             connection.on_request(method, _without_incoming(handler))
         for method, handler in self.options.notifications.items():
@@ -155,7 +151,8 @@ class Client:
     def _ended(self, link: ClientLink) -> Awaitable[None] | None:
         """The connection is over, or will be in a moment: what may still be said is said now (PER-10)."""
         self._questioner.cancel(lambda session_id: True)
-        self.mcp.close_all()
+        if self._mcp is not None:
+            self._mcp.close_all()
         self._nes.clear()
         if link.is_closing:
             self._table.end_all(link, ConnectionClosed("the connection was closed here"))
@@ -298,15 +295,23 @@ class Client:
     async def delete_session(self, session_id: str, *, meta: JsonObject | None = None) -> None:
         """Removes a session from the agent's list; one that is not there is no error (SES-28)."""
         self.cancel_questions(session_id)
-        await self.link.call(v2.DeleteSessionRequest(session_id=session_id, meta=meta))
-        session = self.sessions.get(session_id)
-        if session is not None:
-            self.forget(session)
+
+        def deleted(result: Raw) -> None:
+            session = self.sessions.get(session_id)
+            if session is not None:
+                self.forget(session)
+
+        await self.link.call(v2.DeleteSessionRequest(session_id=session_id, meta=meta), answered=deleted)
 
     def forget(self, session: Session) -> None:
         """The session is over here: its turns end, its MCP connections close (MCP-7)."""
         self.cancel_questions(session.session_id)
         self._table.forget(session)
+
+    def close_mcp(self, server_ids: set[str]) -> None:
+        """Closes the connections to servers of this program that no session uses any more."""
+        if server_ids and self._mcp is not None:
+            self._mcp.close_connections(server_ids)
 
     def cancel_questions(self, session_id: str) -> None:
         """Whatever the agent asks on behalf of that session is answered `cancelled` (PER-10, ELI-17)."""

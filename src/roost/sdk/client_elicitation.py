@@ -27,9 +27,13 @@ _DECLINED: Final = v2.DeclineElicitationResponse()
 
 
 class _Scope:
-    """Whom it concerns (ELI-2): a session, and perhaps one of its tool calls; or a request that is being answered."""
+    """Who asks, and whom it concerns (ELI-2): a session, and perhaps one of its tool calls; or a request of ours.
 
-    def __init__(self, request: Any) -> None:
+    `agent` is what to show the user as the one who asks (ELI-16); None before the agent has said who it is.
+    """
+
+    def __init__(self, request: Any, agent: v2.Implementation | None) -> None:
+        self.agent = agent
         self.message: str = request.message
         self.session_id: str | None = None if request.session_id is v2.UNSET else request.session_id
         self.tool_call_id: str | None = request.tool_call_id
@@ -40,8 +44,8 @@ class _Scope:
 class FormQuestion(_Scope):
     """A form to fill in. `schema` has its fields in order; `defaults` what they start with."""
 
-    def __init__(self, request: v2.CreateFormElicitationRequest) -> None:
-        super().__init__(request)
+    def __init__(self, request: v2.CreateFormElicitationRequest, agent: v2.Implementation | None = None) -> None:
+        super().__init__(request, agent)
         self.schema = request.requested_schema
 
     @property
@@ -66,8 +70,8 @@ class FormQuestion(_Scope):
 class UrlQuestion(_Scope):
     """A URL the user is asked to visit. Show `shown_url` whole, and `warnings`; open it only once the user agreed."""
 
-    def __init__(self, request: v2.CreateUrlElicitationRequest) -> None:
-        super().__init__(request)
+    def __init__(self, request: v2.CreateUrlElicitationRequest, agent: v2.Implementation | None = None) -> None:
+        super().__init__(request, agent)
         self.elicitation_id = request.elicitation_id
         self.url = request.url
         self._parts = _split(request.url)

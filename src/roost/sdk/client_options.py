@@ -6,17 +6,19 @@ What is advertised follows from what is there: a form handler is the capability 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
 from roost.acp import v2
 from roost.acp.dialect import V2
-from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
 from roost.sdk.client_limits import DEFAULT_CLIENT_LIMITS, ClientLimits
 from roost.sdk.client_permissions import PermissionHandler, deny
 from roost.transport.child import Launch
 from roost.wire.model import JsonObject
+
+if TYPE_CHECKING:
+    from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
 
 LoginHandler: TypeAlias = Callable[[list[v2.AuthMethod]], str | Awaitable[str | None] | None]
 EnvHandler: TypeAlias = Callable[[v2.AuthMethodEnvVar], Mapping[str, str] | Awaitable[Mapping[str, str] | None] | None]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from roost.acp import v2
 from roost.errors import RpcError
 from roost.rpc.messages import INVALID_PARAMS
-from roost.sdk import client_elicitation, client_permissions
-from roost.sdk.client_elicitation import FormQuestion, UrlQuestion, answer_form, answer_url
-from roost.sdk.client_permissions import decide
+from roost.sdk.client_permissions import CANCELLED, decide
 from roost.sdk.client_questions import Questions
 from roost.sdk.incoming import Incoming
 
 if TYPE_CHECKING:
     from roost.sdk.client import Client
+    from roost.sdk.client_elicitation import UrlQuestion
     from roost.sdk.client_link import ClientLink
 
 log = logging.getLogger("roost.client")
@@ -51,25 +50,31 @@ class Questioner:
         session = None if session_id is None else self._client.sessions.get(session_id)
         return session is not None and session.is_cancelling
 
+    def _agent(self) -> v2.Implementation | None:
+        return self._client.agent.info if self._client.is_open else None
+
     # Called in the order of the messages, as plain functions: what is open is known before the next one is read.
 
     def _permission(self, request: v2.RequestPermissionRequest, incoming: Incoming) -> Any:
         if not request.options:  # PER-2
             raise RpcError(INVALID_PARAMS, "Invalid params: nothing to choose from", {"path": "options"})
         if self._is_cancelling(request.session_id):
-            return client_permissions.CANCELLED  # asked before the agent heard of it (CAN-13)
+            return CANCELLED  # asked before the agent heard of it (CAN-13)
         answering = decide(self._client.options.on_permission, request)
-        return self._questions.ask(request.session_id, incoming, client_permissions.CANCELLED, answering)
+        return self._questions.ask(request.session_id, incoming, CANCELLED, answering)
 
     def _elicitation(self, request: v2.CreateElicitationRequest, incoming: Incoming) -> Any:
+        from roost.sdk import client_elicitation
+        from roost.sdk.client_elicitation import FormQuestion, UrlQuestion, answer_form
+
         options = self._client.options
         match request:
             case v2.CreateFormElicitationRequest() if options.on_form is not None:
-                form = FormQuestion(request)
+                form = FormQuestion(request, self._agent())
                 answering: Any = answer_form(options.on_form, form)
                 session_id = form.session_id
             case v2.CreateUrlElicitationRequest() if options.on_url is not None:
-                url = UrlQuestion(request)
+                url = UrlQuestion(request, self._agent())
                 if not url.is_safe:
                     log.warning("an elicitation asks to open what is no web address: declined")
                     return v2.DeclineElicitationResponse()
@@ -83,6 +88,8 @@ class Questioner:
         return self._questions.ask(session_id, incoming, client_elicitation.CANCELLED, answering)
 
     async def _ask_url(self, question: UrlQuestion) -> v2.CreateElicitationResponse:
+        from roost.sdk.client_elicitation import answer_url
+
         handler = self._client.options.on_url
         assert handler is not None
         response = await answer_url(handler, question)

@@ -157,7 +157,7 @@ class SessionTable:
         if self.sessions.get(session.session_id) is session:
             del self.sessions[session.session_id]
             gone = self._servers.pop(session.session_id, set())
-            self._client.mcp.close_connections(gone.difference(*self._servers.values()))
+            self._client.close_mcp(gone.difference(*self._servers.values()))
         session.end(error)
 
     def end_all(self, link: ClientLink, error: Exception) -> None:

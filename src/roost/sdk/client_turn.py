@@ -157,11 +157,11 @@ class ClientTurn:
             self._session.send_cancel()
 
     def _ended(self, idle: IdleStateUpdate) -> None:
-        said = [
-            message
-            for message in self._session.view.messages
-            if message.kind == "agent_message" and message.position >= self._first_position
-        ]
+        assert self.tracked is not None
+        reported = self.tracked.message
+        first = self._first_position if reported is None else reported.position
+        messages = self._session.view.messages
+        said = [message for message in messages if message.kind == "agent_message" and message.position >= first]
         self._over(TurnEnd(idle.stop_reason, idle.usage, idle.meta, said))
 
     def _over(self, end: TurnEnd) -> None:

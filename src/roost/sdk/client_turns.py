@@ -27,13 +27,26 @@ MAX_CANDIDATES: Final = 64  # messages reported before a prompt is accepted that
 class TrackedTurn:
     """One prompt on its way. `ended` is called once, with the idle that ended it."""
 
-    __slots__ = ("accepted", "begun", "cancelled", "candidates", "early", "ended", "is_over", "prompt", "reported")
+    __slots__ = (
+        "accepted",
+        "begun",
+        "cancelled",
+        "candidates",
+        "early",
+        "ended",
+        "is_over",
+        "message",
+        "prompt",
+        "reported",
+    )
 
     def __init__(self, prompt: Sequence[ContentBlock], ended: Callable[[IdleStateUpdate], None]) -> None:
         self.prompt = list(prompt)
         self.ended = ended
         self.accepted = False
         self.reported = False
+        self.message: Message | None = None
+        """What the agent reported it as."""
         self.begun = False
         self.cancelled = False
         self.is_over = False
@@ -75,7 +88,8 @@ class TurnTracker:
             return
         turn.accepted = True
         candidates, turn.candidates = turn.candidates, []
-        turn.reported = any(message.content == turn.prompt for message in candidates)
+        turn.message = next((message for message in candidates if message.content == turn.prompt), None)
+        turn.reported = turn.message is not None
         if self._busy and candidates and not turn.reported and turn is self._turns[0]:
             self._turns.insert(0, _foreign())  # one of those messages was what it is busy with
         if turn.early is not None and (turn.reported or not candidates):
@@ -104,6 +118,7 @@ class TurnTracker:
         for turn in unreported:
             if turn.accepted:
                 turn.reported = True
+                turn.message = message
                 self._begin()
                 return
         if unreported and len(unreported[0].candidates) < MAX_CANDIDATES:

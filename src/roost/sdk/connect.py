@@ -11,22 +11,23 @@ with the number in `answered`, and an Opener whose `open` returns a channel thro
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roost.acp import v2
 from roost.errors import LocalProtocolError
 from roost.sdk.client import Client
-from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
 from roost.sdk.client_limits import DEFAULT_CLIENT_LIMITS, ClientLimits
+from roost.sdk.client_openers import ChannelFactory, ChannelOpener, ChildOpener, Opener
 from roost.sdk.client_options import ClientOptions, EnvHandler, LoginHandler, TerminalLogin
 from roost.sdk.client_permissions import PermissionHandler, deny
-from roost.transport.child import DEFAULT_CHILD_LIMITS, ChildLimits, Launch, command_line, start_child
+from roost.transport.child import DEFAULT_CHILD_LIMITS, ChildLimits, Launch, command_line
 from roost.transport.messages import MessageChannel
 from roost.wire.model import JsonObject
 
-ChannelFactory: TypeAlias = Callable[[], MessageChannel | Awaitable[MessageChannel]]
+if TYPE_CHECKING:
+    from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
+
 Target: TypeAlias = str | Sequence[str] | Launch | MessageChannel | ChannelFactory
 
 
@@ -74,15 +75,15 @@ def connect(
     Connecting raises ProcessError: it cannot be started. UnsupportedVersion, RpcError, RemoteProtocolError: it cannot
     be talked to. AgentExited, TransportError: it ended, or did not answer.
     """
-    opener: Any
+    opener: Opener
     if isinstance(agent, str | Sequence):
         agent = Launch(argv=command_line(agent), cwd=cwd, env=dict(env or {}), inherit_env=inherit_env)
     elif cwd is not None or env is not None:
         raise LocalProtocolError("cwd and env are for a command line")
     if isinstance(agent, Launch):
-        opener = _ChildOpener(agent, child_limits, on_stderr, not strict)
+        opener = ChildOpener(agent, child_limits, on_stderr, not strict)
     else:
-        opener = _ChannelOpener(agent, strict is False)
+        opener = ChannelOpener(agent, strict is False)
     options = ClientOptions(
         info=info or _own_info(),
         on_permission=on_permission,
@@ -106,44 +107,3 @@ def _own_info() -> v2.Implementation:
     from roost import __version__
 
     return v2.Implementation(name="roost", title="Roost", version=__version__)
-
-
-class _ChildOpener:
-    """Starts the agent's process."""
-
-    def __init__(
-        self, launch: Launch, limits: ChildLimits, on_stderr: Callable[[str], None] | None, tolerant: bool
-    ) -> None:
-        self.launch = launch
-        self.tolerant = tolerant
-        self._limits = limits
-        self._on_stderr = on_stderr
-
-    async def open(self) -> MessageChannel:
-        return await start_child(self.launch, limits=self._limits, on_stderr=self._on_stderr)
-
-    def with_launch(self, launch: Launch) -> _ChildOpener:
-        return _ChildOpener(launch, self._limits, self._on_stderr, self.tolerant)
-
-
-class _ChannelOpener:
-    """Uses a channel that is there, once, or opens one as often as asked."""
-
-    launch = None
-
-    def __init__(self, target: MessageChannel | ChannelFactory, tolerant: bool) -> None:
-        self.tolerant = tolerant
-        self._target = target
-        self._used = False
-
-    async def open(self) -> MessageChannel:
-        if callable(self._target):
-            channel = self._target()
-            return await channel if inspect.isawaitable(channel) else channel
-        if self._used:
-            raise LocalProtocolError("a channel can be used once; connect with a function that opens one")
-        self._used = True
-        return self._target
-
-    def with_launch(self, launch: Launch) -> _ChannelOpener:
-        raise LocalProtocolError("the agent was not started here")

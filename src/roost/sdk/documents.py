@@ -64,8 +64,13 @@ class OpenDocument:
         for start, end, text in edits:
             if not 0 <= start <= end <= len(trial.text or ""):
                 raise LocalProtocolError(f"{start} to {end} is not in the document")
+            before = trial.text or ""
+            if _splits_line_end(before, start):  # no position is inside one: so it is replaced, half of it by itself
+                start, text = start - 1, "\r" + text
+            if _splits_line_end(before, end):
+                end, text = end + 1, text + "\n"
             changes.append(v2.TextDocumentContentChangeEvent(range=trial.range(start, end), text=text))
-            trial.text = (trial.text or "")[:start] + text + (trial.text or "")[end:]
+            trial.text = before[:start] + text + before[end:]
         if changes:
             self._change(trial.text or "", changes)
 
@@ -136,9 +141,7 @@ class OpenDocument:
             (self.offset(edit.range.start), self.offset(edit.range.end), edit.new_text) for edit in suggestion.edits
         ]
         edits.sort(key=lambda edit: edit[:2])
-        if any(end < start for start, end, _ in edits) or any(
-            one[1] > two[0] for one, two in pairwise(edits)
-        ):
+        if any(end < start for start, end, _ in edits) or any(one[1] > two[0] for one, two in pairwise(edits)):
             raise LocalProtocolError("the edits of the suggestion overlap")
         self.edit(reversed(edits))  # from the end, so that no edit moves another
 
@@ -151,6 +154,10 @@ class OpenDocument:
     def _require_open(self) -> None:
         if not self.is_open:
             raise LocalProtocolError(f"{self.uri} is not open")
+
+
+def _splits_line_end(text: str, at: int) -> bool:
+    return at > 0 and text[at - 1 : at + 1] == "\r\n"
 
 
 class DocumentBudget:

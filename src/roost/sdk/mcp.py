@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from roost.acp import v2
 from roost.errors import LocalProtocolError, RpcError
 from roost.rpc.messages import INVALID_PARAMS, LIMIT_EXCEEDED
-from roost.sdk.incoming import Incoming
 from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
@@ -122,17 +121,9 @@ class McpHost:
         while self._closing:
             await asyncio.wait(set(self._closing))
 
-    def serve(self, link: ClientLink) -> None:
-        """Takes the agent's side of the traffic on one connection."""
-        connection = link.connection
-        connection.on_request("mcp/connect", lambda request, incoming: self._connect(link, request))
-        connection.on_request("mcp/message", self._asked)
-        connection.on_request("mcp/disconnect", self._disconnect)
-        connection.on_notification("mcp/message", self._told)
-
     # ---- what the agent does
 
-    async def _connect(self, link: ClientLink, request: v2.ConnectMcpRequest) -> v2.ConnectMcpResponse:
+    async def connect(self, link: ClientLink, request: v2.ConnectMcpRequest) -> v2.ConnectMcpResponse:
         known = self._servers.get(request.server_id)
         if known is None:  # MCP-2
             raise RpcError(INVALID_PARAMS, "Invalid params: no such MCP server", {"path": "serverId"})
@@ -151,14 +142,14 @@ class McpHost:
             raise
         return v2.ConnectMcpResponse(connection_id=connection.connection_id)
 
-    def _asked(self, request: v2.MessageMcpRequest, incoming: Incoming) -> asyncio.Task[Any]:
+    def asked(self, request: v2.MessageMcpRequest) -> asyncio.Task[Any]:
         connection, endpoint = self._require(request.connection_id)
         work = asyncio.ensure_future(endpoint.request(request.method, request.params))
         connection.work.add(work)
         work.add_done_callback(connection.work.discard)
         return work
 
-    def _told(self, notification: v2.MessageMcpNotification) -> None:
+    def told(self, notification: v2.MessageMcpNotification) -> None:
         # A task each, started in the order of the messages, as requests are: `initialized` is there before what
         # follows it, whatever else this client is busy with.
         connection = self._connections.get(notification.connection_id)
@@ -173,7 +164,7 @@ class McpHost:
         work.add_done_callback(connection.work.discard)
         work.add_done_callback(_log_failure)
 
-    async def _disconnect(self, request: v2.DisconnectMcpRequest, incoming: Incoming) -> None:
+    async def disconnect(self, request: v2.DisconnectMcpRequest) -> None:
         connection, _ = self._require(request.connection_id)
         await self._close(connection)
 

@@ -151,8 +151,9 @@ class Session:
         """Ends the session's work and lets the agent free it; it can be resumed (SES-26, SES-27). Once is enough."""
         if self.is_open:
             self.client.cancel_questions(self.session_id)
+            request = v2.CloseSessionRequest(session_id=self.session_id, meta=meta)
             try:
-                await self.link.call(v2.CloseSessionRequest(session_id=self.session_id, meta=meta))
+                await self.link.call(request, answered=lambda result: self.client.forget(self))
             finally:
                 self.client.forget(self)
 

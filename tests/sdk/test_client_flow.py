@@ -1,0 +1,428 @@
+"""Floods, slow readers, slow and broken handlers, noise: what a client stands, and what it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from typing import Any
+
+import pytest
+
+from roost.acp import v2
+from roost.acp.view import ViewLimits
+from roost.errors import ConnectionClosed, LimitError, RpcError
+from roost.sdk.client_limits import ClientLimits
+from roost.sdk.connect import connect
+from roost.transport.messages import message_pair
+from tests.sdk.raw_agent import (
+    RUNNING,
+    RawAgent,
+    bounded,
+    connected,
+    idle,
+    in_session,
+    opened,
+    permission,
+    said,
+    settled,
+    tool_call,
+    update_message,
+)
+
+FEW = ClientLimits(waiting_updates=10)
+
+
+async def test_E_20_a_hundred_updates_in_front_of_an_answer_are_applied_before_it_is_seen() -> None:
+    async with in_session() as (session, agent):
+        asking = asyncio.ensure_future(session.client.call_extension("_x/ask"))
+        request = await agent.next("_x/ask")
+        agent.send(
+            *(update_message("s1", said("x")) for _ in range(100)), {"jsonrpc": "2.0", "id": request["id"], "result": 1}
+        )
+        assert await bounded(asking) == 1
+        assert len(session.view.messages[0].content) == 100
+
+
+async def test_E_30_a_batch_of_updates_is_applied_in_its_order() -> None:
+    async with in_session() as (session, agent):
+        agent.send([update_message("s1", said(letter)) for letter in "abc"])
+        await settled(session.client, agent)
+        assert session.view.messages[0].text == "abc"
+
+
+async def test_a_slow_reader_stops_the_agent_and_gets_everything_in_the_end() -> None:
+    async with in_session(limits=FEW) as (session, agent):
+        stream = session.updates()
+        for number in range(100):
+            agent.update("s1", said(str(number)))
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert 10 <= stream.waiting < 20
+        assert len(session.view.messages[0].content) == stream.waiting
+        read = [await bounded(anext(stream)) for _ in range(100)]
+        assert [update.content.text for update in read] == [str(number) for number in range(100)]  # type: ignore[union-attr]
+
+
+async def test_a_reader_that_waits_for_an_answer_does_not_wait_for_itself() -> None:
+    async with in_session(limits=FEW) as (session, agent):
+        stream = session.updates()
+        asking = asyncio.ensure_future(session.client.call_extension("_x/ask"))
+        request = await agent.next("_x/ask")
+        agent.update("s1", *(said("x") for _ in range(50)))
+        agent.reply(request, 1)
+        assert await bounded(asking) == 1
+        assert stream.waiting == 50
+
+
+async def test_a_reader_far_behind_is_told_and_the_view_has_everything() -> None:
+    async with in_session(limits=FEW) as (session, agent):
+        stream = session.updates()
+        asking = asyncio.ensure_future(session.client.call_extension("_x/ask"))
+        request = await agent.next("_x/ask")
+        agent.update("s1", *(said("x") for _ in range(500)))
+        agent.reply(request, 1)
+        await bounded(asking)
+        for _ in range(160):
+            await bounded(anext(stream))
+        with pytest.raises(LimitError) as caught:
+            await bounded(anext(stream))
+        assert caught.value.limit == "waiting_updates"
+        assert len(session.view.messages[0].content) == 500
+        agent.update("s1", said("y"))
+        await settled(session.client, agent)
+        assert [update async for update in stream] == []
+
+
+async def test_a_few_big_updates_stop_the_agent_too() -> None:
+    async with in_session(limits=ClientLimits(waiting_update_bytes=10_000)) as (session, agent):
+        stream = session.updates()
+        for _ in range(10):
+            agent.update("s1", said("x" * 4_000))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert stream.waiting == 3
+        for _ in range(10):
+            await bounded(anext(stream))
+
+
+@pytest.mark.parametrize("leaving", ["break", "close", "drop"])
+async def test_a_reader_that_has_left_stops_nobody(leaving: str) -> None:
+    async with in_session(limits=FEW) as (session, agent):
+        stream = session.updates()
+        agent.update("s1", *(said("x") for _ in range(20)))
+        async for _ in stream:
+            break
+        if leaving == "close":
+            stream.close()
+        else:
+            del stream
+            if leaving == "drop":
+                gc.collect()
+        agent.update("s1", *(said("x") for _ in range(300)))
+        await settled(session.client, agent)
+        assert len(session.view.messages[0].content) == 320
+
+
+async def test_a_prompt_awaited_as_a_whole_keeps_no_queue() -> None:
+    async with in_session(limits=FEW) as (session, agent):
+        turn = session.prompt("hi").send()
+        agent.reply(await agent.next("session/prompt"))
+        agent.update("s1", RUNNING, *(said("x") for _ in range(5_000)), idle())
+        assert len((await bounded(turn)).text) == 5_000
+
+
+async def test_the_view_keeps_within_its_bounds_and_says_what_it_dropped() -> None:
+    limits = ClientLimits(view=ViewLimits(total_bytes=50_000))
+    async with in_session(limits=limits) as (session, agent):
+        for _ in range(100):
+            agent.update("s1", *(said("x" * 100) for _ in range(20)))
+        await settled(session.client, agent)
+        assert session.view.weight <= 50_000
+        assert session.view.dropped.bytes > 0
+        assert session.view.messages[0].dropped_blocks > 0
+
+
+async def test_two_readers_each_get_everything() -> None:
+    async with in_session() as (session, agent):
+        one, two = session.updates(), session.updates()
+        agent.update("s1", said("a"), tool_call())
+        for stream in (one, two):
+            kinds = [type(await bounded(anext(stream))) for _ in range(2)]
+            assert kinds == [v2.AgentMessageChunk, v2.SessionToolCallUpdate]
+
+
+async def test_a_waiting_reader_hears_of_the_end() -> None:
+    async with in_session() as (session, agent):
+        waiting = asyncio.ensure_future(anext(session.updates()))
+        await asyncio.sleep(0)
+        agent.close()
+        with pytest.raises(ConnectionClosed):
+            await bounded(waiting)
+
+
+async def test_ENV_20_a_slow_handler_does_not_stop_the_reader() -> None:
+    release = asyncio.Event()
+
+    async def slow(request: v2.RequestPermissionRequest) -> None:
+        await release.wait()
+
+    async with in_session(on_permission=slow) as (session, agent):
+        request_id = agent.request("session/request_permission", permission())
+        agent.update("s1", said("meanwhile"))
+        await settled(session.client, agent)
+        assert session.view.messages[0].text == "meanwhile"
+        assert not agent.answers_to(request_id)
+        release.set()
+        await agent.answer_to(request_id)
+
+
+async def test_E_19_a_handler_may_ask_the_agent_and_wait() -> None:
+    async def asking(request: v2.RequestPermissionRequest) -> str:
+        return str(await client.call_extension("_x/which"))
+
+    async with connected(on_permission=asking) as (client, agent):
+        await opened(client, agent)
+        request_id = agent.request("session/request_permission", permission())
+        agent.reply(await agent.next("_x/which"), "yes")
+        assert (await agent.answer_to(request_id))["result"]["outcome"]["optionId"] == "yes"
+
+
+async def test_extension_handlers_that_raise_stop_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(params: Any) -> None:
+        raise RuntimeError("the secret is 42")
+
+    async def broken_later(params: Any) -> None:
+        raise RuntimeError("the secret is 42")
+
+    options: dict[str, Any] = {
+        "requests": {"_a": broken, "_b": broken_later},
+        "notifications": {"_c": broken, "_d": broken_later},
+    }
+    async with connected(**options) as (client, agent):
+        with caplog.at_level(logging.CRITICAL):
+            for method in ("_c", "_d"):
+                agent.notify(method, {})
+            for method in ("_a", "_b"):
+                answer = await agent.answer_to(agent.request(method, {}))
+                assert answer["error"] == {"code": -32603, "message": "Internal error"}
+            await settled(client, agent)
+
+
+# --- extensions ---
+
+
+async def test_E_42_extensions_go_both_ways_with_any_json() -> None:
+    heard: list[Any] = []
+
+    async def echo(params: Any) -> Any:
+        return params["value"]
+
+    options: dict[str, Any] = {"requests": {"_acme/echo": echo}, "notifications": {"_acme/hear": heard.append}}
+    async with connected(**options) as (client, agent):
+        for value in (None, 5, [], "x", {"_meta": {"a": 1}}):
+            answer = await agent.answer_to(agent.request("_acme/echo", {"value": value}))
+            assert answer["result"] == value
+            asking = asyncio.ensure_future(client.call_extension("_acme/ask", {"v": value}))
+            request = await agent.next("_acme/ask")
+            assert request["params"] == {"v": value}
+            agent.send({"jsonrpc": "2.0", "id": request["id"], "result": value})
+            assert await bounded(asking) == value
+        agent.notify("_acme/hear", {"n": 1, "_meta": {"k": 2}})
+        client.notify_extension("_acme/tell", {"x": 1})
+        assert (await agent.next("_acme/tell"))["params"] == {"x": 1}
+        await settled(client, agent)
+        assert heard == [{"n": 1, "_meta": {"k": 2}}]
+
+
+async def test_no_params_are_no_member() -> None:  # users.md (h)
+    async with connected(initialize={"authMethods": [{"type": "agent", "methodId": "a", "name": "A"}]}) as (
+        client,
+        agent,
+    ):
+        client.notify_extension("_tell")
+        assert "params" not in await agent.next("_tell")
+        asking = asyncio.ensure_future(client.call_extension("_ask"))
+        request = await agent.next("_ask")
+        assert "params" not in request
+        agent.reply(request)
+        await bounded(asking)
+        leaving = asyncio.ensure_future(client.logout())
+        request = await agent.next("auth/logout")
+        assert request["params"] == {}
+        agent.reply(request)
+        await bounded(leaving)
+
+
+async def test_ENV_9_what_only_agents_answer_is_not_found_here() -> None:
+    async with connected() as (_, agent):
+        for method in ("initialize", "session/new", "session/prompt", "fs/read_text_file", "_nobody/knows", "$/odd"):
+            assert (await agent.answer_to(agent.request(method, {})))["error"]["code"] == -32601
+
+
+# --- what is wrong on the wire: users.md (b) (c) (d) (f) ---
+
+ODD = [
+    b"[1,2,3]",
+    b'["x"]',
+    b"[]",
+    b'"scalar"',
+    b"5",
+    b"null",
+    b"true",
+    b'{"jsonrpc":"2.0","id":[1],"result":{}}',
+    b"{}",
+]
+
+
+@pytest.mark.parametrize("line", [*ODD, b"{", b'{"jsonrpc":"2.0","id":1', b"\xff\xfe", b"log: started"])
+@pytest.mark.parametrize("strict", [None, False])
+async def test_users_b_c_d_no_line_ends_the_connection(line: bytes, strict: bool | None) -> None:
+    async with in_session(strict=strict) as (session, agent):
+        asking = asyncio.ensure_future(session.client.call_extension("_x/ask"))
+        request = await agent.next("_x/ask")
+        agent.send(line)
+        agent.update("s1", said("still here"))
+        agent.reply(request, 7)
+        assert await bounded(asking) == 7
+        assert session.view.messages[0].text == "still here"
+
+
+async def test_users_f_invalid_json_is_answered_once_with_a_parse_error() -> None:
+    async with connected() as (client, agent):
+        agent.send(b'{"jsonrpc":')
+        await settled(client, agent)
+        errors = [m["error"]["code"] for m in agent.messages if m.get("id", 0) is None]
+        assert errors == [-32700]
+
+
+async def test_STD_4_a_noisy_agents_lines_are_counted_and_not_answered() -> None:
+    async with connected(strict=False) as (client, agent):
+        before = len(agent.messages)
+        agent.send(b"log: started", b'{"level":"info","id":1}', b'"x"', b"12")
+        await settled(client, agent)
+        assert client.noise == 4
+        assert len(agent.messages) == before + 1
+
+
+async def test_E_12_a_malformed_answer_fails_its_call_and_nothing_is_sent_back() -> None:
+    async with connected() as (client, agent):
+        asking = asyncio.ensure_future(client.call_extension("_x/ask"))
+        request = await agent.next("_x/ask")
+        before = len(agent.messages)
+        agent.send({"jsonrpc": "2.0", "id": request["id"], "result": 1, "error": {"code": 1, "message": "m"}})
+        with pytest.raises(Exception, match="malformed response"):
+            await bounded(asking)
+        await settled(client, agent)
+        assert len(agent.messages) == before + 1
+
+
+async def test_users_g_metadata_is_never_mixed_into_what_a_handler_gets() -> None:  # E-44
+    seen: list[v2.RequestPermissionRequest] = []
+    meta = {"sessionId": "other", "title": "Nothing to see", "traceparent": "00-1-2-03"}
+    async with in_session(on_permission=lambda request: seen.append(request)) as (_, agent):
+        await agent.answer_to(agent.request("session/request_permission", permission(_meta=meta)))
+    assert (seen[0].session_id, seen[0].title, seen[0].meta) == ("s1", "May I?", meta)
+
+
+class Overflowing:
+    """A channel that loses the answers its agent gives."""
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    def open(self, listener: Any) -> None:
+        self.listener = listener
+        self._channel.open(listener)
+
+
+async def test_users_e_a_lost_message_fails_the_calls_whose_answer_it_may_have_been() -> None:
+    ours, theirs = message_pair()
+    agent, channel = RawAgent(theirs), Overflowing(ours)
+    client = connect(channel)  # type: ignore[arg-type]
+    opening = asyncio.ensure_future(client.open())
+    await agent.initialize()
+    await bounded(opening)
+    session = await opened(client, agent)
+    turn = session.prompt("hi").send()
+    prompt = await agent.next("session/prompt")
+    listing = asyncio.ensure_future(client.list_page())
+    await agent.next("session/list")
+    channel.listener.overflowed(1, 1_000)
+    with pytest.raises(LimitError) as caught:
+        await bounded(listing)
+    assert (caught.value.limit, caught.value.bound) == ("max_line_bytes", 1_000)
+    agent.reply(prompt)
+    agent.update("s1", RUNNING, idle())
+    assert (await bounded(turn)).stop_reason == "end_turn"
+    await client.close()
+
+
+async def test_E_17_everything_that_waits_fails_when_the_agent_hangs_up() -> None:
+    async with in_session() as (session, agent):
+        client = session.client
+        waiting = [
+            asyncio.ensure_future(client.call_extension("_x/ask")),
+            asyncio.ensure_future(client.list_page()),
+            asyncio.ensure_future(client.new_session("/work")),
+            asyncio.ensure_future(session.prompt("hi").finished()),
+        ]
+        await agent.until(lambda: len(agent.untaken) == 4)
+        agent.close()
+        for call in waiting:
+            with pytest.raises(ConnectionClosed):
+                await bounded(call)
+        with pytest.raises(ConnectionClosed):
+            await client.list_page()
+
+
+async def test_E_37_cancelling_a_call_takes_it_back_once() -> None:
+    async with connected() as (client, agent):
+        asking = asyncio.ensure_future(client.list_page())
+        request = await agent.next("session/list")
+        asking.cancel()
+        assert (await agent.next("$/cancel_request"))["params"] == {"requestId": request["id"]}
+        agent.reply(request, {"sessions": []})
+        await settled(client, agent)
+        assert not agent.untaken
+
+
+async def test_what_is_sent_is_strict() -> None:
+    async with in_session() as (session, agent):
+        client = session.client
+        for wrong in (
+            lambda: client.call(v2.ListSessionsRequest(cwd=5)),  # type: ignore[arg-type]
+            lambda: client.call(v2.NewSessionRequest(cwd="/w", mcp_servers=[{"type": "stdio"}])),  # type: ignore[list-item]
+            lambda: client.call_extension("_x", {"f": float("nan")}),
+            lambda: client.call_extension("_x", {"f": "\ud800"}),
+        ):
+            with pytest.raises(Exception, match=r"strict|finite|surrogate|expected|Expected"):
+                await wrong()
+        await settled(client, agent)
+        assert not agent.untaken
+
+
+async def test_the_error_of_the_agent_comes_whole() -> None:
+    async with connected() as (client, agent):
+        asking = asyncio.ensure_future(client.call_extension("_x/ask"))
+        agent.refuse(await agent.next("_x/ask"), -31999, "why not", {"message": "quota", "n": [1]})
+        with pytest.raises(RpcError) as caught:
+            await bounded(asking)
+        assert (caught.value.code, caught.value.message, caught.value.data) == (
+            -31999,
+            "why not",
+            {"message": "quota", "n": [1]},
+        )
+
+
+async def test_only_extensions_are_extensions() -> None:
+    async with connected() as (client, _):
+        with pytest.raises(Exception, match="EXT-3"):
+            await client.call_extension("session/list")
+        with pytest.raises(Exception, match="EXT-3"):
+            client.notify_extension("session/cancel")
+    with pytest.raises(Exception, match="EXT-3"):
+        connect(message_pair()[0], requests={"session/update": lambda params: None})
