@@ -113,8 +113,10 @@ class AgentSession:
         self.emit(update)
         if self._replaying is not None:
             await self._replaying.wait()
-        with suppress(ConnectionClosed):
+        try:
             await self.link.connection.drain()
+        except ConnectionClosed:
+            pass  # the turn is cancelled for it; here it would only hide that
 
     def emit(self, update: v2.SessionUpdate) -> None:
         """`update` for those who cannot wait. CodecError: it has no JSON form, and was not told."""
