@@ -14,7 +14,7 @@ from roost.sidecar.conversation import Timer
 from roost.sidecar.limits import Gauge
 
 if TYPE_CHECKING:
-    from roost.sidecar.callbacks import Ask
+    from roost.sidecar.callbacks import Ask, Asks
     from roost.sidecar.context import Context
     from roost.sidecar.link import Link
     from roost.sidecar.sessions import Session
@@ -38,8 +38,8 @@ class Connection:
     def __init__(self, context: Context, number: int, caller: Caller) -> None:
         self.number = number
         self.caller = caller
-        self.hears: dict[str, Session] = {}
-        self.starting: set[Link] = set()
+        self.hears: dict[Session, None] = {}  # not by id: while one closes, another may be opened with the same
+        self.starting: dict[Link, Asks] = {}  # agents that open a session for it, and their questions
         self.asks: dict[int, Ask] = {}
         self.open_requests = 0
         self.request_count = Gauge("requests_per_connection", context.limits.requests_per_connection, context.warn)

@@ -129,12 +129,13 @@ class Engine:
         connection = self._context.callers.connections.get(event.connection)
         if connection is None:
             return
-        for session in list(connection.hears.values()):
+        for session in list(connection.hears):
             session.leave(connection)
         for ask in list(connection.asks.values()):
             ask.owner.drop_connection(connection.number)
         self._context.callers.left(event.connection)
-        for link in list(connection.starting):  # nobody would know the session
+        for link, asks in list(connection.starting.items()):  # nobody would know the session
+            asks.audience.remove(connection)
             self._stage.start(end_agent(self._context, link, failed=True))
         if not connection.caller.named:
             for session in list(connection.caller.sessions.values()):
@@ -153,7 +154,7 @@ class Engine:
         text = f"nothing was read for {limits.stuck_caller_timeout:g} s (stuck_caller_timeout)"
         command = Disconnect(connection.number, "timeout", text)
         connection.stuck = self._stage.after(limits.stuck_caller_timeout, lambda: self._context.emit(command))
-        for session in connection.hears.values():
+        for session in connection.hears:
             session.link.pause_for(connection.number)
 
     def _caller_unblocked(self, event: events.CallerUnblocked) -> None:
@@ -171,7 +172,7 @@ class Engine:
             connection.dropped_stderr = 0
             payload = encode_acp_event(AcpAgentStderrEvent("", "", "", text.encode()))
             self._context.emit(Publish(connection.number, payload))
-        for session in connection.hears.values():
+        for session in connection.hears:
             session.link.unpause_for(connection.number)
 
     def _caller_answered(self, event: events.CallerAnswered) -> None:

@@ -196,7 +196,7 @@ def open_session(
         if context.shutting_down:
             raise shutting_down()
         bootstrap = spawn(context, launch, session_id, [connection])
-        connection.starting.add(bootstrap.link)
+        connection.starting[bootstrap.link] = bootstrap.asks
         try:
             yield from initialize(context, bootstrap)
             return (yield from opened(bootstrap))
@@ -204,7 +204,7 @@ def open_session(
             yield from give_up(context, bootstrap)
             raise
         finally:
-            connection.starting.discard(bootstrap.link)
+            connection.starting.pop(bootstrap.link, None)
     finally:
         caller.opening -= 1
         caller.session_count.watch(len(caller.sessions) + caller.opening)
@@ -242,7 +242,7 @@ def adopt(context: Context, bootstrap: Bootstrap, connection: Connection, sessio
     session = Session(context, session_id, connection.caller, link, bootstrap.asks, facts)
     link.sink = session
     for hearer in session.audience:
-        hearer.hears[session_id] = session
+        hearer.hears[session] = None
         if hearer.blocked:
             link.pause_for(hearer.number)
     context.sessions.add(session)

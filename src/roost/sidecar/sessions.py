@@ -98,14 +98,15 @@ class Session:
     # ---- who hears it
 
     def join(self, connection: Connection) -> None:
-        if self.id not in connection.hears and not connection.left:
-            connection.hears[self.id] = self
+        if self not in connection.hears and not connection.left:
+            connection.hears[self] = None
             self.audience.append(connection)
             if connection.blocked:
                 self.link.pause_for(connection.number)
 
     def leave(self, connection: Connection) -> None:
-        if connection.hears.pop(self.id, None) is not None:
+        if self in connection.hears:
+            del connection.hears[self]
             self.audience.remove(connection)
             self.link.unpause_for(connection.number)
 

@@ -1,0 +1,59 @@
+"""What the simulation found in the engine, each as the shortest story that shows it."""
+
+from __future__ import annotations
+
+from roost.sidecar import events
+from tests.sidecar.rig import Rig, create_request
+
+
+def test_the_agent_of_a_caller_that_left_while_it_started_asks_nobody_and_is_answered() -> None:
+    """Seed 520: the question went to the connection that was gone, and stayed open."""
+    rig = Rig(lambda agent, message: True)
+    connection = rig.connect()
+    rig.send(connection, create_request())
+    rig.agent.exits_on = rig.agent.exits_on - {15}
+    rig.agent.exits_on_eof = False
+    rig.leave(connection)
+    rig.agent.ask("session/request_permission", {"options": [{"optionId": "no", "kind": "reject_once"}]})
+    rig.agent.stderr(b"bye\n")
+    assert rig.asked == []
+    assert [told for told in rig.told if not isinstance(told[1], tuple)] == []
+    assert [answer["result"]["outcome"]["outcome"] for answer in rig.agent.answers()] == ["selected"]
+    rig.advance(10)
+    rig.assert_nothing_left()
+
+
+def test_a_session_opened_under_the_id_of_one_that_is_closing_is_heard_on_when_that_one_is_gone() -> None:
+    """Seed 117: the end of the first took the second off the table of its connection."""
+    rig = Rig()
+    rig.session_id = "same"
+    connection = rig.connect("alice")
+    rig.create(connection)
+    first = rig.agent
+    first.exits_on_eof = False
+    rig.close(connection, "same")
+    rig.create(connection)
+    second = rig.agent
+    first.exit(0)
+    rig.feed(events.CallerBlocked(connection))
+    assert second.paused
+    rig.leave(connection)
+    second.paused = False
+    told = len(rig.told)
+    second.update(sessionUpdate="agent_message_chunk")
+    assert len(rig.told) == told
+
+
+def test_a_second_connection_joins_the_new_session_of_an_id_while_it_still_hears_the_old_one() -> None:
+    """Seed 117 again: what it heard was looked up by id, and the old one was found."""
+    rig = Rig()
+    rig.session_id = "same"
+    alice, again = rig.connect("alice"), rig.connect("alice")
+    rig.create(alice)
+    rig.state(again, "same")
+    rig.agent.exits_on_eof = False
+    rig.close(alice, "same")
+    rig.create(alice)
+    rig.state(again, "same")
+    rig.agent.update(sessionUpdate="agent_message_chunk")
+    assert [number for number, told in rig.told if hasattr(told, "notification")] == [alice, again]
