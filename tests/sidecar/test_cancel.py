@@ -301,3 +301,20 @@ def test_a_slow_caller_does_not_protect_a_wedged_agent_for_ever() -> None:
     rig.feed(events.CallerBlocked(caller))
     rig.advance(40)
     assert rig.agents["acp-agent-1"].signals == [9]
+
+
+def test_a_prompt_that_failed_is_no_turn_any_more() -> None:
+    rig, caller, session, prompt = running(line_bytes=1000)
+    rig.agent.write(b"x" * 1001 + b"\n")
+    assert rig.reply(caller, prompt).code == "limit_exceeded"
+    assert outcome(rig, caller, cancel(rig, caller, session)) is False
+
+
+def test_of_two_version_1_prompts_each_has_its_own_deadline_and_one_cancel_is_sent() -> None:
+    rig, caller, session, first = running()
+    second = rig.prompt(caller, session)
+    rig.agent.result({"id": 3}, {"stopReason": "end_turn"})
+    assert rig.rpc(caller, first)["result"] == {"stopReason": "end_turn"}
+    rig.advance(601)
+    assert rig.rpc(caller, second)["error"]["data"]["id"] == 4
+    assert len(rig.agent.requests("session/cancel")) == 1

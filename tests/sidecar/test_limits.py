@@ -124,6 +124,18 @@ def test_requests_per_session() -> None:
     assert rig.reply(two, rig.request(two, session, "_slow")) is None
     cancelled = rig.request(one, session, "session/cancel")  # no request of the agent's
     assert rig.reply(one, cancelled).session_id == session
+    for number in range(4, 9):
+        rig.agent.result({"id": number}, {})
+    for _ in range(4):
+        rig.request(one, session, "_slow")
+    assert len(warnings(rig, "requests_per_session")) == 2
+
+
+def test_a_request_that_timed_out_does_not_count_any_more() -> None:
+    rig, caller, session = opened(requests_per_session=1)
+    rig.request(caller, session, "_slow")
+    rig.advance(121)
+    assert rig.rpc(caller, rig.request(caller, session, "_x"))["result"] == {}
 
 
 def test_a_prompt_over_the_limit_keeps_the_preamble_for_the_next_one() -> None:

@@ -79,14 +79,13 @@ def exchange(
     except RoostError as fault:
         prompt_over(session, call, None)
         error = yield from failed(link, method, call, fault)
-        if session.life in (Life.LIVE, Life.RECOVERING):
-            session.preamble = session.preamble or preamble
+        session.preamble = session.preamble or preamble
         raise error from None
     finally:
         session.request_count.watch(link.open_calls)
     if method == PROMPT:
         prompt_over(session, call, answer)
-        if answer.error is None and link.launch.by_state:
+        if link.launch.by_state:
             context.stage.start(watch_turn(context, session, link))
     elif answer.error is None:
         track(session, method, params, answer, mark)

@@ -339,6 +339,13 @@ def test_case_057_the_agents_complete_list_replaces_ours() -> None:
     assert [json.loads(option) for option in rig.state(caller, session).config_options] == [OPTIONS[1]]
 
 
+def test_case_057_only_these_two_methods_are_tracked() -> None:
+    rig, caller, session = opened(with_modes())
+    rig.request(caller, session, "_x", {"configId": "speed", "value": "fast", "modeId": "code"})
+    assert rig.events(caller) == []
+    assert json.loads(rig.state(caller, session).modes) == MODES
+
+
 @pytest.mark.parametrize("kind", ["config_option_update", "config_options_update"])
 def test_case_058_an_agents_own_options_update_makes_ours_superfluous(kind: str) -> None:
     told = [{**OPTIONS[0], "currentValue": "fast"}, {**OPTIONS[1], "currentValue": 7}]
