@@ -19,7 +19,8 @@ DEV_INSTALL = ("-e", ".[dev]")
 
 def main(folder: str) -> int:
     if sys.version_info < MINIMUM:
-        print(f"Roost needs Python {MINIMUM[0]}.{MINIMUM[1]} or later; this is {sys.version.split()[0]}", file=sys.stderr)
+        found = sys.version.split()[0]
+        print(f"Roost needs Python {MINIMUM[0]}.{MINIMUM[1]} or later; this is {found}", file=sys.stderr)
         return 1
     target = Path(folder)
     python = target / "bin" / "python"

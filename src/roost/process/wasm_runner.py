@@ -1,4 +1,4 @@
-"""Runs one WASI module as a process: `python -m roost.process.wasm_runner --root=DIR --memory=BYTES MODULE [ARGUMENT …]`.
+"""Runs one WASI module as a process: `python -m roost.process.wasm_runner --root=DIR --memory=BYTES MODULE [ARG …]`.
 
 The module gets this process's stdin, stdout, stderr and environment, the root under its own path, and nothing else: no
 other file, no socket, no process. What it may allocate is bounded. Compiled code is kept in the user's cache by
