@@ -136,7 +136,7 @@ class Client:
 
     def _take(self, link: ClientLink) -> None:
         connection = link.connection
-        connection.on_notification("session/update", self._table.update, raw=True)
+        connection.on_stream("session/update", self._table.update)
         self._questioner.serve(link)
         connection.on_request("mcp/connect", lambda request, incoming: self.mcp.connect(link, request))
         connection.on_request("mcp/message", lambda request, incoming: self.mcp.asked(request))

@@ -10,18 +10,15 @@ from msgspec import Raw
 
 from roost.acp import v2
 from roost.acp.v2.gen.updates import SessionUpdate, UpdateSessionNotification
-from roost.errors import CodecError, RemoteProtocolError, RpcError, format_path
+from roost.errors import RemoteProtocolError, RpcError
 from roost.sdk.handlers import typed_result
 from roost.sdk.session import Session
-from roost.wire.decode import decode
 
 if TYPE_CHECKING:
     from roost.sdk.client import Client
     from roost.sdk.client_link import ClientLink
 
 log = logging.getLogger("roost.client")
-
-_LOGGED_LOSSES = 100  # per client: an agent that is wrong is wrong often
 
 
 class SessionTable:
@@ -38,31 +35,20 @@ class SessionTable:
         self._opening = 0  # calls in flight that will give us sessions
         self._early: dict[str, list[tuple[SessionUpdate, int]]] = {}
         self._early_count = self._early_bytes = 0
-        self._logged_losses = 0
         self.ignored = 0
         """Updates of sessions that are not ours (SES-5)."""
 
     # ---- updates
 
-    def update(self, raw: Raw) -> None:
-        """A session/update has come."""
-        try:
-            notification = decode(UpdateSessionNotification, raw, on_loss=self._lost)
-        except CodecError as error:
-            log.warning("dropped session/update: %s", error)  # ENV-7: never answered
-            return
+    def update(self, notification: UpdateSessionNotification, size: int) -> None:
+        """A session/update of `size` bytes has come."""
         session = self.sessions.get(notification.session_id)
         if session is not None:
-            session.apply(notification.update, len(raw))
+            session.apply(notification.update, size)
         elif self._opening:
-            self._keep(notification.session_id, notification.update, len(raw))
+            self._keep(notification.session_id, notification.update, size)
         else:
             self.ignored += 1
-
-    def _lost(self, path: tuple[str | int, ...], what: str) -> None:
-        self._logged_losses += 1
-        if self._logged_losses <= _LOGGED_LOSSES:
-            log.warning("session/update: %s: %s", format_path(path), what)  # L20: never the value
 
     def _keep(self, session_id: str, update: SessionUpdate, size: int) -> None:
         limits = self._client.limits

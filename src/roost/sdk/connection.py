@@ -44,6 +44,7 @@ from roost.sdk.consumer import Consumer
 from roost.sdk.handlers import Handler, empty_result, encoded, typed_result, undecodable
 from roost.sdk.incoming import DEFERRED, Incoming, Losses
 from roost.sdk.limits import DEFAULT_CONNECTION_LIMITS, ConnectionLimits
+from roost.sdk.one_pass import OnePass
 from roost.sdk.outbox import Outbox
 from roost.transport.messages import MessageChannel
 from roost.wire.decode import encode
@@ -97,6 +98,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._requests: dict[str, Handler] = {}
         self._notifications: dict[str, Handler] = {}
+        self._stream: OnePass | None = None
         self._calls: dict[int, _OpenCall] = {}
         self._open: dict[int, asyncio.Future[Any] | None] = {}  # the peer's requests, and what works on them
         self._incoming: WeakValueDictionary[int, Incoming] = WeakValueDictionary()
@@ -142,6 +144,14 @@ class Connection:
     ) -> None:
         """`handler(params)` is told; with `with_losses` also what leniency dropped from them."""
         self._notifications[method] = Handler(method, handler, NOTIFICATIONS, raw=raw, with_losses=with_losses)
+
+    def on_stream(self, method: str, handler: Callable[[Any, int], None]) -> None:
+        """`handler(params, size)`, a plain function, is told of the one notification that comes in streams.
+
+        It is decoded in one pass with its envelope. `size` is the message's, in bytes.
+        """
+        self._notifications[method] = Handler(method, handler, NOTIFICATIONS, with_size=True)
+        self._stream = OnePass(method, handler)
 
     def start(self) -> None:
         """Begins to read."""
@@ -358,9 +368,16 @@ class Connection:
 
     def received(self, messages: list[bytes]) -> None:
         receive, notifications, tap = self._peer.receive, self._notifications, self._out.tap
+        stream = self._stream if self.gate is None else None
         for message in messages:
             if tap is not None:
                 tap(False, message)
+            if stream is not None and not self._finished and (params := stream.params(message)) is not None:
+                try:
+                    stream.call(params, len(message))
+                except Exception:
+                    log.exception("the handler of a stream failed")
+                continue
             for event in receive(message):
                 if event.__class__ is Notified:
                     handler = notifications.get(event.method)
@@ -408,7 +425,9 @@ class Connection:
         except CodecError as error:
             log.warning("dropped %s: %s", event.method, error)  # ENV-7: never answered
             return
-        args = (params, losses) if handler.with_losses else (params,)
+        args: tuple[Any, ...] = (params, losses) if handler.with_losses else (params,)
+        if handler.with_size:
+            args = (params, len(event.message))
         if handler.consumed:
             self._consumer.add(handler.call, args)
             return

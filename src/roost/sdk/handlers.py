@@ -24,7 +24,7 @@ _LOGGED_LOSSES: Final = 100  # per method and connection: a peer that is wrong i
 class Handler:
     """One registered handler. The type of its params is imported at the first message."""
 
-    __slots__ = ("_logged", "_method", "_row", "_type", "call", "consumed", "raw", "with_losses")
+    __slots__ = ("_logged", "_method", "_row", "_type", "call", "consumed", "raw", "with_losses", "with_size")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class Handler:
         *,
         raw: bool = False,
         with_losses: bool = False,
+        with_size: bool = False,
     ) -> None:
         row = table.get(method)
         if row is None and not raw and not method.startswith("_"):
@@ -45,6 +46,7 @@ class Handler:
         self.call = call
         self.raw = raw
         self.with_losses = with_losses
+        self.with_size = with_size
         self.consumed = inspect.iscoroutinefunction(call)
         """Whether a notification goes to the ordered consumer instead of being handled at once."""
 
