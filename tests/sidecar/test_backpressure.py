@@ -235,3 +235,14 @@ def test_an_agent_that_asks_and_takes_no_answer_is_ended() -> None:
     assert rig.agents["acp-agent-1"].signals == [9]
     assert any("agent_input_bytes" in note.text for note in rig.notes)
     assert rig.state(caller, session).process_id == "acp-agent-2"
+
+
+def test_an_agent_that_takes_no_answer_and_does_not_die_is_given_up() -> None:
+    rig, caller, session = opened(agent_input_bytes=1000)
+    rig.agent.exits_on = frozenset()
+    queued(rig, 995)
+    rig.agent.ask("$/unknown", {})
+    rig.agent.ask("$/unknown", {})
+    assert rig.agent.signals == [9]
+    rig.advance(5.1)
+    assert rig.state(caller, session).process_id == "acp-agent-2"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from roost.errors import SidecarError
@@ -21,6 +22,8 @@ class Context:
 
     callers: Callers
     sessions: Sessions
+    kill: Callable[[Link], None]
+    """Ends an agent that cannot be gone on with; what follows is a crash like any other."""
 
     def __init__(self, limits: Limits, version: str, folder: str) -> None:
         self.limits = limits

@@ -13,8 +13,8 @@ from typing import Any
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar import events
 from roost.sidecar.callers import Callers, Connection
-from roost.sidecar.closing import close_session, end_agent, end_session
-from roost.sidecar.commands import SIGKILL, AgentsQuery, Command, Disconnect, Publish, Reply, SignalAgent
+from roost.sidecar.closing import close_session, end_agent, end_session, kill_agent
+from roost.sidecar.commands import AgentsQuery, Command, Disconnect, Publish, Reply
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import (
@@ -35,6 +35,7 @@ from roost.sidecar.gen.messages import (
 )
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Limits
+from roost.sidecar.link import Link
 from roost.sidecar.open import Outcome, create_session, shutting_down
 from roost.sidecar.prompt import session_request
 from roost.sidecar.restart import recover
@@ -54,6 +55,7 @@ class Engine:
         context.callers = Callers(context)
         context.sessions = Sessions(context)
         context.sessions.crashed = self._crashed
+        context.kill = self._kill
         self._stage = context.stage
         self._handlers: dict[type, Any] = {
             events.AgentWrote: self._agent_wrote,
@@ -79,8 +81,8 @@ class Engine:
             self._stage.run()
         except Exception as error:  # only a mistake of ours comes here, and it must not take everybody down
             self._context.broken(error)
-            if isinstance(event, events.AgentWrote):  # what it said is half understood: there is no going on
-                self._context.emit(SignalAgent(event.process, SIGKILL))
+            if isinstance(event, events.AgentWrote) and event.process in self._context.links:
+                self._kill(self._context.links[event.process])  # what it said is half understood
 
     def expire(self, now: float) -> None:
         self._stage.expire(now)
@@ -272,6 +274,9 @@ class Engine:
                 code = (code + 2**31) % 2**32 - 2**31  # the wire has 32 bits; other systems count without a sign
             link.started.fail(ProcessError("the agent exited before it was started", code))
             link.exited(code)
+
+    def _kill(self, link: Link) -> None:
+        self._stage.start(kill_agent(self._context, link))
 
     def _crashed(self, session: Session, exit_code: int | None) -> None:
         self._stage.start(recover(self._context, session, exit_code))

@@ -18,7 +18,7 @@ from roost.rpc.limits import PeerLimits
 from roost.rpc.messages import INTERNAL_ERROR
 from roost.rpc.peer import Peer
 from roost.sidecar.activity import Activity
-from roost.sidecar.commands import SIGKILL, PauseAgent, ResumeAgent, SignalAgent, WriteAgent
+from roost.sidecar.commands import PauseAgent, ResumeAgent, WriteAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Wait
 from roost.sidecar.launch import Launch
@@ -303,7 +303,7 @@ class Link:
             self._choked = True
             text = f"{self.process} does not read its input: limit {self._input.limit} of {self._input.bound} reached"
             self._context.note("warning", f"{text}; it is ended")
-            self._context.emit(SignalAgent(self.process, SIGKILL))
+            self._context.kill(self)
             return
         self._context.emit(WriteAgent(self.process, data))
 

@@ -112,6 +112,8 @@ class Session:
 
     def publish(self, line: bytes) -> None:
         """Passes one notification on, byte for byte."""
+        if not self.audience:
+            return
         size = len(line)
         payload = self._event_head + (UINTS[size] if size < SHORT else uint(size)) + line
         for connection in self.audience:

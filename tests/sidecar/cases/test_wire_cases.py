@@ -265,6 +265,17 @@ def test_case_012_callback_ids_are_non_zero_and_unique_among_the_open_ones() -> 
     assert [callback for _, callback, _ in rig.asked] == [1, 2, 3]
 
 
+def test_case_012_callback_ids_begin_again_after_the_last_and_pass_over_the_open_ones() -> None:
+    rig = Rig()
+    caller = rig.connect()
+    rig.create(caller)
+    rig.agent.ask("session/request_permission", {}, "a")
+    rig.engine._context.callers.connections[caller]._last_callback = 2**32 - 2
+    rig.agent.ask("session/request_permission", {}, "b")
+    rig.agent.ask("session/request_permission", {}, "c")
+    assert [callback for _, callback, _ in rig.asked] == [1, 2**32 - 1, 2]
+
+
 def test_case_013_an_open_request_id_cannot_be_used_twice_and_is_free_again_once_answered() -> None:
     """Ours: nothing is registered by a connection but the ids of its open requests."""
     connection = greeted()
