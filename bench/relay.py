@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -127,13 +128,14 @@ def pipe_copy() -> tuple[float, float]:
 
 def official_client() -> float | None:
     """CPU µs per update of the official Python SDK's client on the same stream; None when it is not installed."""
-    command = [sys.executable, str(HERE / "peers" / "official_client.py"), str(COUNT), str(SIZE)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    agent = [sys.executable, "-I", "-S", str(HERE / "peers" / "v1_stream_agent.py")]
+    command = [sys.executable, str(HERE / "peers" / "official_client.py"), str(COUNT), str(SIZE), "chunk", "0", "--"]
+    result = subprocess.run([*command, *agent], capture_output=True, text=True, check=False)
     if result.returncode == 3:
         return None
     if result.returncode != 0:
         raise RuntimeError(result.stderr)
-    return float(result.stdout)
+    return float(json.loads(result.stdout)["cpu"])
 
 
 def import_cost() -> float:

@@ -64,7 +64,8 @@ def stream(line: bytes, count: int) -> None:
 
 def prompt(message: dict[str, object]) -> None:
     words = message["params"]["prompt"][0]["text"].split()  # type: ignore[index]
-    send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+    # The id is of a later draft than ours, whose readers insist on it.
+    send({"jsonrpc": "2.0", "id": message["id"], "result": {"messageId": "u1"}})
     send(update({"sessionUpdate": "state_update", "state": "running"}))
     if len(words) >= 2 and words[0].isdigit():
         make = tool if words[2:] == ["tool"] else chunk

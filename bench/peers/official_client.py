@@ -1,31 +1,36 @@
-"""The official Python SDK's client reading the bench agent's stream; prints its CPU µs per update.
+"""The official Python SDK's client: reads an agent's stream, then asks for its sessions; prints what that cost as JSON.
 
-    python official_client.py COUNT SIZE        exits 3 when the SDK is not installed
+    python official_client.py COUNT SIZE KIND TRIPS -- AGENT ARGUMENT...        exits 3 when the SDK is not installed
 
-The SDK speaks ACP v1, where the prompt's answer ends the turn: a few lines between turn the v2 agent's stream into it.
+The SDK speaks ACP v1, where the prompt's answer ends the turn.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import statistics
 import sys
 import time
-from pathlib import Path
 
 try:
     import acp
 except ImportError:
     sys.exit(3)
 
-COUNT, SIZE = int(sys.argv[1]), int(sys.argv[2])
-AGENT = str(Path(__file__).parent / "v1_stream_agent.py")
+COUNT, SIZE, KIND, TRIPS = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+AGENT = sys.argv[sys.argv.index("--") + 1 :]
+WARM_UP = 1000
 
 
 class Client(acp.Client):
-    seen = 0
+    seen = wanted = 0
+    arrived: asyncio.Event
 
     async def session_update(self, session_id, update, **kwargs):
         self.seen += 1
+        if self.seen == self.wanted:
+            self.arrived.set()
 
     async def request_permission(self, options, session_id, tool_call, **kwargs):
         return {"outcome": {"outcome": "cancelled"}}
@@ -33,14 +38,29 @@ class Client(acp.Client):
 
 async def main() -> None:
     client = Client()
-    async with acp.spawn_agent_process(client, sys.executable, "-I", "-S", AGENT, str(COUNT), str(SIZE)) as (agent, _):
+    async with acp.spawn_agent_process(client, *AGENT, transport_kwargs={"limit": 64 * 1024 * 1024}) as (agent, _):
         await agent.initialize(protocol_version=1)
         session = await agent.new_session(cwd="/", mcp_servers=[])
-        start = time.process_time()
-        await agent.prompt(session_id=session.session_id, prompt=[acp.text_block("go")])
-        while client.seen < COUNT:
-            await asyncio.sleep(0)
-        print((time.process_time() - start) / COUNT * 1e6)
+
+        async def stream(count: int) -> None:
+            client.seen, client.wanted, client.arrived = 0, count, asyncio.Event()
+            text = acp.text_block(f"{count} {SIZE} {KIND}")
+            await agent.prompt(session_id=session.session_id, prompt=[text])
+            if count:
+                await client.arrived.wait()
+
+        if COUNT:
+            await stream(min(COUNT, WARM_UP))
+        wall, cpu = time.perf_counter(), time.process_time()
+        await stream(COUNT)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        trips = []
+        for _ in range(TRIPS):
+            start = time.perf_counter()
+            await agent.list_sessions()
+            trips.append((time.perf_counter() - start) * 1e6)
+    told = max(COUNT, 1)
+    print(json.dumps({"cpu": cpu / told * 1e6, "rate": told / wall, "trip": statistics.median(trips or [0])}))
 
 
 asyncio.run(main())

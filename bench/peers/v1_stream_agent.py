@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from stream_agent import SESSION, chunk, send, stream
-
-COUNT, SIZE = int(sys.argv[1]), int(sys.argv[2])
+from stream_agent import SESSION, chunk, send, stream, tool
 
 for line in sys.stdin.buffer:
     message = json.loads(line)
@@ -19,7 +17,9 @@ for line in sys.stdin.buffer:
     elif method == "session/new":
         result = {"sessionId": SESSION}
     elif method == "session/prompt":
-        stream(chunk(SIZE), COUNT)
+        words = message["params"]["prompt"][0]["text"].split()
+        make = tool if words[2:] == ["tool"] else chunk
+        stream(make(int(words[1])), int(words[0]))
         result = {"stopReason": "end_turn"}
     else:
         result = {}
