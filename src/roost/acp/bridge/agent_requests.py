@@ -1,0 +1,470 @@
+"""What a v2 client asks of a v1 agent: each request as the v1 request it is, or done here (4.1, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Raw
+
+from roost.acp.bridge.agent_session import AgentSession, Prompt
+from roost.acp.bridge.capabilities import agent_to_v2, client_to_v1
+from roost.acp.bridge.config import choices
+from roost.acp.bridge.content import check_prompt, servers_to_v1
+from roost.acp.bridge.events import LoggedOut
+from roost.acp.bridge.negotiation import answered_version
+from roost.acp.bridge.payload import (
+    Json,
+    as_object,
+    invalid_params,
+    is_offered,
+    objects,
+    parse_object,
+    picked,
+    strict,
+    with_meta,
+)
+from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
+from roost.errors import CodecError, RpcError
+from roost.rpc.events import Called, Notified
+from roost.rpc.messages import (
+    AUTH_REQUIRED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+)
+from roost.wire.decode import decode, encode
+
+if TYPE_CHECKING:
+    from roost.acp.bridge.v1_agent import V1AgentBridge
+
+_GATED: Final = frozenset({"session/new", "session/resume", "session/fork", "session/prompt", "nes/start"})  # AUTH-8
+_RENAMED: Final = frozenset({"nes/accept", "nes/reject"})
+
+
+class Requests:
+    """The client's requests and notifications."""
+
+    def __init__(self, bridge: V1AgentBridge) -> None:
+        self._bridge = bridge
+        self._client: Json = {}
+        self._is_initializing = False
+        self._advertised: Json | None = None  # the v2 answer to initialize
+        self._v1: Json = {}  # the v1 one
+        self._logged_out = False
+        self._handlers: dict[str, Callable[[Called, Json], None]] = {
+            "auth/login": self._login,
+            "auth/logout": self._logout,
+            "session/new": self._new,
+            "session/fork": self._fork,
+            "session/list": self._list,
+            "session/resume": self._resume,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/prompt": self._prompt,
+            "session/set_config_option": self._set_option,
+            "nes/suggest": self._suggest,
+        }
+
+    # ---- dispatch
+
+    def take(self, request: Called) -> None:
+        try:
+            self._take(request)
+        except RpcError as error:
+            self._bridge.client.fail(request.token, error)
+        except CodecError as error:  # nested so deeply that there is no room for more
+            self._bridge.client.fail(request.token, invalid_params(str(error)))
+
+    def _take(self, request: Called) -> None:
+        method = request.method
+        row = REQUESTS.get(method)
+        params = parse_object(request.params)
+        if method.startswith("_"):
+            self._forward(request)  # BR-6
+            return
+        if row is None or row.side == "client":
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})
+        if method == "initialize":
+            self._initialize(request, params)
+            return
+        if self._advertised is None:
+            raise RpcError(INVALID_REQUEST, "Invalid request: initialize comes first")  # INI-1
+        if self._logged_out and method in _GATED:
+            raise RpcError(AUTH_REQUIRED, "Authentication required")
+        if not self._offers(method):
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})  # ERR-4
+        _check(row.params, request.params)
+        handler = self._handlers.get(method)
+        if handler is None:
+            self._forward(request, row.result)
+        else:
+            handler(request, params)
+
+    def take_notification(self, notice: Notified) -> None:
+        method, bridge = notice.method, self._bridge
+        params = parse_object(notice.params)
+        if method == "session/cancel":
+            session = self._find(params)
+            if session is not None:
+                bridge.turns.cancel(session)
+        elif method in _RENAMED:
+            v1 = {name: value for name, value in params.items() if name != "suggestionId"}
+            bridge.agent.notify(method, encode({**v1, "id": params.get("suggestionId")}))
+        elif method.startswith("_") or (method in NOTIFICATIONS and NOTIFICATIONS[method].side != "client"):
+            bridge.agent.notify(method, None if notice.params is None else bytes(notice.params))
+        else:
+            bridge.losses.count("vendor_traffic")
+
+    def _offers(self, method: str) -> bool:
+        offered = as_object(as_object(self._advertised).get("capabilities"))
+        area, _, name = method.partition("/")
+        if area == "auth":
+            return bool(as_object(self._advertised).get("authMethods"))
+        if method in ("session/delete", "session/fork"):
+            return name in as_object(offered.get("session"))
+        if area in ("providers", "nes"):
+            return area in offered
+        if area == "mcp":
+            return "acp" in as_object(as_object(offered.get("session")).get("mcp"))
+        return True
+
+    def _of_session(self, kind: str) -> bool:
+        """Whether the v1 agent has an optional session method of its own."""
+        v1 = as_object(self._v1.get("agentCapabilities"))
+        if kind == "load":
+            return v1.get("loadSession") is True or isinstance(v1.get("loadSession"), dict)
+        return is_offered(as_object(v1.get("sessionCapabilities")).get(kind))
+
+    def _forward(self, request: Called, result_type: Any = None) -> None:
+        """The same request to the agent; its result as it is, but strict when its type is known."""
+        bridge = self._bridge
+
+        def on_answer(result: Raw) -> None:
+            if result_type in (None, Any):
+                bridge.client.answer(request.token, bytes(result))
+            else:
+                self._answer(request, parse_object(result), result_type)
+
+        params = None if request.params is None else bytes(request.params)
+        bridge.call(request.method, params, on_answer, lambda error: bridge.client.fail(request.token, error), request)
+
+    def _ask(
+        self,
+        request: Called,
+        method: str,
+        params: Json,
+        shaped: Callable[[Json], Any],
+        result_type: Any = None,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`shaped` makes of the v1 result the v2 one; RpcError from it, or from the agent, is the answer."""
+        bridge = self._bridge
+
+        def on_answer(result: Raw) -> None:
+            try:
+                answer = shaped(parse_object(result))
+            except RpcError as error:
+                failed()
+                bridge.client.fail(request.token, error)
+                return
+            self._answer(request, answer, result_type)
+
+        def on_error(error: RpcError) -> None:
+            failed()
+            bridge.client.fail(request.token, error)
+
+        bridge.call(method, encode(params), on_answer, on_error, request)
+
+    def _answer(self, request: Called, result: Any, result_type: Any = None) -> None:
+        losses = self._bridge.losses
+        payload = encode(result) if result_type is None else strict(result_type, result, losses)
+        if payload is None:
+            self._bridge.client.fail(request.token, RpcError(INTERNAL_ERROR, "the agent's answer was malformed"))
+        else:
+            self._bridge.client.answer(request.token, payload)
+
+    # ---- initialize and logins
+
+    def _initialize(self, request: Called, params: Json) -> None:
+        if self._advertised is not None or self._is_initializing:  # INI-10
+            raise RpcError(INVALID_REQUEST, "Invalid request: initialize was sent already")
+        _check(REQUESTS["initialize"].params, request.params)
+        self._client = params
+        self._is_initializing = True
+
+        def shaped(result: Json) -> Json:
+            self._is_initializing = False
+            if answered_version(result) == 2:
+                raise RpcError(INTERNAL_ERROR, "the agent speaks ACP version 2", {"protocolVersion": 2})
+            self._v1 = result
+            self._bridge.losses.count("client_files")
+            v2 = agent_to_v2(result, self._bridge.name, params, self._bridge.losses)
+            self._advertised = v2
+            return v2
+
+        def failed() -> None:
+            self._is_initializing = False
+
+        v1 = client_to_v1(params, self._bridge.services)
+        try:
+            self._ask(request, "initialize", v1, shaped, REQUESTS["initialize"].result, failed)
+        except RpcError:
+            failed()
+            raise
+
+    def _login(self, request: Called, params: Json) -> None:
+        methods = objects(as_object(self._advertised).get("authMethods"))
+        if not any(
+            method.get("methodId") == params["methodId"] and method.get("type") not in ("terminal", "env_var")
+            for method in methods
+        ):  # AUTH-4
+            raise invalid_params("no such login method", ("methodId",))
+
+        def shaped(result: Json) -> Json:
+            self._logged_out = False
+            return with_meta({}, result)
+
+        self._ask(request, "authenticate", with_meta(picked(params, "methodId"), params), shaped)
+
+    def _logout(self, request: Called, params: Json) -> None:
+        auth = as_object(as_object(self._v1.get("agentCapabilities")).get("auth"))
+
+        def shaped(result: Json) -> Json:
+            return with_meta({}, result)
+
+        if is_offered(auth.get("logout")):
+            self._ask(request, "logout", with_meta({}, params), shaped)
+            return
+        self._bridge.losses.count("emulated_logout")  # B-35
+        self._logged_out = True
+        self._bridge.emit(LoggedOut())
+        self._answer(request, {})
+
+    # ---- sessions
+
+    def _setup(self, params: Json, *names: str) -> Json:
+        """The parameters every way into a session has."""
+        session = as_object(as_object(as_object(self._advertised).get("capabilities")).get("session"))
+        v1 = picked(params, *names, "cwd")
+        v1["mcpServers"] = servers_to_v1(params.get("mcpServers"), session.get("mcp") or {})
+        directories = params.get("additionalDirectories")
+        if isinstance(directories, list) and directories:
+            if "additionalDirectories" not in session:
+                raise invalid_params("more directories were not offered", ("additionalDirectories",))  # SES-8
+            v1["additionalDirectories"] = directories
+        return with_meta(v1, params)
+
+    def _new(self, request: Called, params: Json) -> None:
+        self._open(request, params, "session/new", self._setup(params))
+
+    def _fork(self, request: Called, params: Json) -> None:
+        self._open(request, params, "session/fork", self._setup(params, "sessionId"))
+
+    def _open(self, request: Called, params: Json, method: str, v1: Json) -> None:
+        """A session whose id comes with the answer: what is said of it before is told behind (SES-4)."""
+        bridge = self._bridge
+
+        def on_answer(raw: Raw) -> None:
+            result = parse_object(raw)
+            session_id = result.get("sessionId")
+            try:
+                if not isinstance(session_id, str):
+                    raise RpcError(INTERNAL_ERROR, "the agent's answer was malformed: it names no session")
+                session = bridge.open_session(session_id, _roots(params), whole=True)
+            except RpcError as error:
+                bridge.opened_one()
+                bridge.client.fail(request.token, error)
+                return
+            self._answer(request, self._opened(session, result, sessionId=session_id), REQUESTS[method].result)
+            bridge.release(session_id)
+            bridge.opened_one()
+
+        def on_error(error: RpcError) -> None:
+            bridge.client.fail(request.token, error)
+            bridge.opened_one()
+
+        bridge.call(method, encode(v1), on_answer, on_error, request)
+        bridge.opening += 1
+
+    def _opened(self, session: AgentSession, result: Json, **members: Any) -> Json:
+        session.config.take(result)
+        options = session.config.full()
+        session.config.told = options
+        return with_meta({**members, **({"configOptions": options} if options else {})}, result)
+
+    def _list(self, request: Called, params: Json) -> None:
+        if self._of_session("list"):
+            self._forward(request, REQUESTS["session/list"].result)
+            return
+        self._bridge.losses.count("emulated_list")  # B-04
+        if params.get("cursor") is not None:
+            raise invalid_params("no such cursor", ("cursor",))
+        cwd = params.get("cwd")
+        sessions = [session.info() for session in self._bridge.sessions.values() if cwd in (None, session.roots[0])]
+        self._answer(request, {"sessions": sessions}, REQUESTS["session/list"].result)
+
+    def _resume(self, request: Called, params: Json) -> None:
+        replay = params.get("replayFrom")
+        if replay is not None and as_object(replay).get("type") != "start":
+            raise invalid_params("replay from there is not possible", ("replayFrom",))
+        setup = self._setup(params, "sessionId")
+        live = self._bridge.sessions.get(params["sessionId"])
+        if replay is not None:
+            if not self._of_session("load"):
+                raise invalid_params("the agent cannot replay a session", ("replayFrom",))
+            self._attach(request, params, "session/load", setup, "replay")
+        elif self._of_session("resume"):
+            self._attach(request, params, "session/resume", setup, "")
+        elif live is not None:  # the agent has it still
+            self._bridge.losses.count("emulated_resume")
+            self._bridge.open_session(live.id, _roots(params), whole=True)
+            self._answer(request, self._opened(live, {}), REQUESTS["session/resume"].result)
+        elif self._of_session("load"):
+            self._bridge.losses.count("emulated_resume")  # B-02
+            self._attach(request, params, "session/load", setup, "swallow")
+        else:
+            raise _unknown_session(params["sessionId"])
+
+    def _attach(self, request: Called, params: Json, method: str, v1: Json, loading: str) -> None:
+        bridge = self._bridge
+        was_known = params["sessionId"] in bridge.sessions
+        if was_known and (bridge.sessions[params["sessionId"]].loading or bridge.sessions[params["sessionId"]].turn):
+            raise RpcError(INVALID_REQUEST, "Invalid request: the session is at work")
+        session = bridge.open_session(params["sessionId"], _roots(params), whole=bool(loading))
+        session.loading = loading
+        if loading:
+            session.restart_messages()
+
+        def shaped(result: Json) -> Json:
+            session.loading = ""
+            session.break_message()
+            return self._opened(session, result)
+
+        def on_answer(result: Raw) -> None:
+            self._answer(request, shaped(parse_object(result)), REQUESTS["session/resume"].result)
+            kept, session.kept = session.kept, []
+            for update in kept:
+                bridge.tell(session, update)
+
+        def on_error(error: RpcError) -> None:
+            session.loading = ""
+            session.kept.clear()
+            if not was_known:
+                bridge.close_session(session)
+                del bridge.sessions[session.id]
+            bridge.client.fail(request.token, error)
+
+        try:
+            bridge.call(method, encode(v1), on_answer, on_error, request)
+        except RpcError as error:
+            on_error(error)
+
+    def _close(self, request: Called, params: Json) -> None:
+        session = self._known(params)
+
+        def shaped(result: Json) -> Json:
+            self._bridge.close_session(session)
+            return with_meta({}, result)
+
+        if self._of_session("close"):
+            self._bridge.turns.cancel(session)
+            self._ask(request, "session/close", picked(params, "sessionId", "_meta"), shaped)
+            return
+        self._bridge.losses.count("emulated_close")  # B-04
+        self._answer(request, shaped({}))
+
+    def _delete(self, request: Called, params: Json) -> None:
+        session = self._find(params)
+        if session is not None and not session.closed:
+            self._bridge.close_session(session)
+
+        def shaped(result: Json) -> Json:
+            self._bridge.sessions.pop(params["sessionId"], None)
+            return with_meta({}, result)
+
+        self._ask(request, "session/delete", picked(params, "sessionId", "_meta"), shaped)
+
+    # ---- work
+
+    def _prompt(self, request: Called, params: Json) -> None:
+        session = self._known(params)
+        offered = as_object(as_object(as_object(self._advertised)["capabilities"])["session"]).get("prompt") or {}
+        check_prompt(params["prompt"], offered)
+        v1 = with_meta(picked(params, "sessionId", "prompt"), params)
+        self._bridge.turns.prompt(session, Prompt(request.token, v1))
+
+    def _set_option(self, request: Called, params: Json) -> None:
+        session = self._known(params)
+        config, value = session.config, params["value"]
+        config_id: str = params["configId"]
+        option = config.find(config_id)
+        if option is None:
+            raise invalid_params("no such option", ("configId",))
+        wanted = {"select": "id", "boolean": "boolean"}.get(option["type"], params["type"])
+        if params["type"] != wanted:
+            raise invalid_params(f"the option takes a value of type {wanted}", ("type",))
+        # Agents that take any value silently are known (CFG-5).
+        if option["type"] == "select" and not any(choice.get("value") == value for choice in choices(option)):
+            raise invalid_params("the option has no such value", ("value",))
+        change = config.change(config_id)
+
+        def shaped(result: Json) -> Json:
+            if change is not None:
+                config.chosen(config_id, value)
+            else:
+                config.set_current(config_id, value)
+            config.take(result)
+            config.told = config.full()
+            return with_meta({"configOptions": config.told}, result)
+
+        result_type = REQUESTS["session/set_config_option"].result
+        if change is not None:  # B-12
+            method, parameter = change
+            v1: Json = {"sessionId": session.id, parameter: value}
+            self._ask(request, method, with_meta(v1, params), shaped, result_type)
+            return
+        names = ("sessionId", "configId", "value") if wanted == "id" else ("sessionId", "configId", "type", "value")
+        v1 = {name: params[name] for name in names}
+        self._ask(request, "session/set_config_option", with_meta(v1, params), shaped, result_type)
+
+    def _suggest(self, request: Called, params: Json) -> None:
+        def shaped(result: Json) -> Json:
+            renamed = []
+            for suggestion in objects(result.get("suggestions")):
+                v2 = {name: value for name, value in suggestion.items() if name != "id"}
+                renamed.append({**v2, "suggestionId": suggestion.get("id", suggestion.get("suggestionId"))})
+            return {**result, "suggestions": renamed}
+
+        self._ask(request, "nes/suggest", params, shaped, REQUESTS["nes/suggest"].result)
+
+    # ---- sessions by id
+
+    def _find(self, params: Json) -> AgentSession | None:
+        identifier = params.get("sessionId")
+        return self._bridge.sessions.get(identifier) if isinstance(identifier, str) else None
+
+    def _known(self, params: Json) -> AgentSession:
+        session = self._find(params)
+        if session is None or session.closed:
+            raise _unknown_session(params["sessionId"])
+        return session
+
+
+def _unknown_session(session_id: str) -> RpcError:
+    return RpcError(RESOURCE_NOT_FOUND, "Resource not found: session", {"sessionId": session_id})  # ERR-3
+
+
+def _roots(params: Json) -> tuple[str, ...]:
+    directories = params.get("additionalDirectories")
+    more = directories if isinstance(directories, list) else []
+    return (params["cwd"], *(directory for directory in more if isinstance(directory, str)))
+
+
+def _check(type: Any, params: Any) -> None:
+    """RpcError -32602: the parameters are not what the method takes."""
+    try:
+        decode(type, b"{}" if params is None else params)
+    except CodecError as error:
+        raise invalid_params(error.message, error.path) from None

@@ -1,0 +1,29 @@
+"""The bounds and the waits of one bridge."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class BridgeLimits(Struct, frozen=True, kw_only=True):
+    """What either side may make a bridge keep, and how long it waits. All values are ours.
+
+    Reaching a bound is an error response with code LIMIT_EXCEEDED that names it, or a counted loss.
+    """
+
+    acceptance_grace: float = 0.05  # seconds: a prompt a v1 agent refuses this soon is refused, not begun and failed
+    settle_grace: float = 0.02  # seconds: `idle` waits this long for updates a v1 agent sends behind its answer
+    cancel_timeout: float = 10.0  # seconds: a v1 agent that has not ended its turn by then is taken as cancelled
+    resend_interval: float = 0.1  # seconds: grown tool content goes to a v1 client again no more often than this
+    resend_bytes: int = 65_536  # ... and this much of it costs one interval more, so that work stays linear
+    sessions: int = 4096  # sessions known on one connection, closed ones included
+    queued_prompts: int = 16  # prompts of one session that wait for their turn
+    held_messages: int = 1024  # messages of sessions whose answer has not come yet
+    tool_calls: int = 4096  # tool calls of one session whose title and content are remembered, the newest
+    messages: int = 256  # streamed messages of one session that a later upsert is compared with, the newest
+    tool_content_bytes: int = 1 << 20  # content of one tool call kept to be sent again, the newest
+    terminal_bytes: int = 32_768  # output of one display terminal shown to a v1 client, the newest
+    diff_bytes: int = 1 << 20  # texts of one diff: beyond, no patch is made of them
+
+
+DEFAULT_LIMITS = BridgeLimits()

@@ -1,0 +1,73 @@
+"""Which version an agent speaks: read from the shape of its answer, and what to try next (INI-4 to INI-7).
+
+Several agents of v1 echo whatever number they were asked for, so a 2 proves nothing. Everything here is a value: the
+driver starts the agent, sends `initialize` of the version a Trial names, and asks `Trial.after` what came of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from roost.acp.bridge.payload import as_object, objects
+from roost.errors import RpcError
+
+Version: TypeAlias = Literal[1, 2]
+
+_V1_MEMBERS = ("agentCapabilities", "agentInfo")
+
+
+def answered_version(result: Any) -> Version:
+    """The version an answer to `initialize` is written in, whatever number it names.
+
+    v2 has `info` and `capabilities`, and login methods with a `methodId`; v1 has `agentInfo`, `agentCapabilities`, and
+    login methods with an `id`. Where nothing tells, it is v1, which requires none of them.
+    """
+    answer = as_object(result)
+    if any(member in answer for member in _V1_MEMBERS):
+        return 1
+    if any("id" in method and "methodId" not in method for method in objects(answer.get("authMethods"))):
+        return 1
+    return 2 if isinstance(answer.get("info"), dict) and answer.get("protocolVersion") == 2 else 1
+
+
+class Speak(Struct, frozen=True):
+    """Go on with this process in `version`. `remember` it for this agent and its version."""
+
+    version: Version
+    remember: bool = True
+
+
+class GiveUp(Struct, frozen=True):
+    """It speaks neither: tell the user its last answer."""
+
+    error: RpcError | None
+
+
+class Trial(Struct, frozen=True):
+    """Start the agent anew and send `initialize` of `version`. Each version is tried once."""
+
+    version: Version
+    tried: tuple[Version, ...] = ()
+
+    def after(self, outcome: Any) -> Speak | Trial | GiveUp:
+        """`outcome`: the result of `initialize`, as JSON data, or the RpcError it was answered with."""
+        other: Version = 1 if self.version == 2 else 2
+        if not isinstance(outcome, RpcError):
+            answered = answered_version(outcome)
+            if answered == self.version:
+                return Speak(answered)
+            # It took the body for one of its own version, and thinks the client can do nothing.
+            return Trial(other, (*self.tried, self.version)) if other not in self.tried else GiveUp(None)
+        if other in self.tried:
+            return GiveUp(outcome)
+        return Trial(other, (*self.tried, self.version))
+
+
+def first_trial(remembered: Version | None = None, preferred: Version = 1) -> Trial:
+    """Where to begin: with what this agent spoke last time, else with what its profile prefers.
+
+    By default 1: every agent of v1 answers it, as does each that speaks both.
+    """
+    return Trial(remembered or preferred)

@@ -1,0 +1,466 @@
+"""Connections, logins, sessions and options of a v1 agent as a v2 client sees them (B-02 to B-04, B-09 to B-12, B-34 to
+B-36)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from roost.acp.bridge.events import LoggedOut, SessionClosed, SessionOpened
+from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, chunk, opened, text
+
+MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
+MODEL = {
+    "id": "model",
+    "name": "Model",
+    "category": "model",
+    "type": "select",
+    "currentValue": "a",
+    "options": [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}],
+}
+REPLAY = [
+    chunk("question", "user_message_chunk"),
+    chunk("thinking", "agent_thought_chunk"),
+    chunk("ans"),
+    chunk("wer"),
+    {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Read"},
+    chunk("done"),
+]
+
+
+# ---- initialize
+
+
+def test_b_36_an_agent_that_says_little_is_tolerated() -> None:
+    """B-36"""
+    rig = AgentRig(name="some-agent")
+    result = rig.initialize({"protocolVersion": "1", "agentCapabilities": None})
+    assert result["protocolVersion"] == 2
+    assert result["info"] == {"name": "some-agent", "version": "0"}
+    assert result["capabilities"]["session"]["mcp"] == {"stdio": {}}
+    assert "authMethods" not in result
+
+
+@pytest.mark.parametrize("answer", [{"protocolVersion": 99, "agentCapabilities": {}}, {"protocolVersion": 0}, {}])
+def test_the_number_of_an_answer_in_v1_shape_does_not_matter(answer: dict[str, Any]) -> None:
+    assert AgentRig().initialize(answer)["protocolVersion"] == 2
+
+
+def test_an_agent_that_answers_in_v2_is_refused_here() -> None:
+    rig = AgentRig()
+    rig.ask("initialize", {"protocolVersion": 2, "info": {"name": "c", "version": "1"}})
+    rig.reply(rig.asked()["id"], {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {}})
+    assert rig.north()[0]["error"]["data"] == {"protocolVersion": 2}
+
+
+def test_br_2_capabilities_are_those_of_both_sides() -> None:
+    """BR-2, BR-4"""
+    rig = AgentRig(services=SERVICES)
+    result = rig.initialize(
+        {
+            "protocolVersion": 1,
+            "agentCapabilities": {
+                "loadSession": True,
+                "promptCapabilities": {"image": True, "audio": False, "_meta": {"x": 1}},
+                "mcpCapabilities": {"http": True, "sse": True, "acp": False},
+                "sessionCapabilities": {"fork": {}, "list": {}, "delete": None},
+                "providers": {},
+                "_meta": {"vendor": True},
+            },
+        },
+        {"elicitation": {"form": {}}, "auth": {"terminal": {}}},
+    )
+    assert result["capabilities"] == {
+        "session": {
+            "prompt": {"image": {}, "_meta": {"x": 1}},
+            "mcp": {"stdio": {}, "http": {}},
+            "fork": {},
+        },
+        "providers": {},
+        "_meta": {"vendor": True},
+    }
+    assert rig.bridge.losses.counts["mcp_sse"] == 1
+
+
+@pytest.mark.parametrize("services", [None, SERVICES])
+def test_the_agent_is_told_of_services_when_there_are_some(services: dict[str, Any] | None) -> None:
+    rig = AgentRig(services=services)
+    rig.ask("initialize", {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": {}})
+    params = rig.asked()["params"]
+    has = services is not None
+    assert params["protocolVersion"] == 1
+    assert params["clientInfo"] == {"name": "c", "version": "1"}
+    assert params["clientCapabilities"]["fs"] == {"readTextFile": has, "writeTextFile": has}
+    assert params["clientCapabilities"]["terminal"] is has
+    assert params["clientCapabilities"]["session"] == {"configOptions": {"boolean": {}}}
+    assert params["clientCapabilities"]["auth"] == {"terminal": False}
+
+
+# ---- logins
+
+AUTH = [
+    {"id": "key", "name": "Key", "description": None},
+    {"id": "web", "name": "Web", "type": "agent"},
+    {"id": "tty", "name": "Terminal", "type": "terminal", "args": ["login"], "env": {"B": "2", "A": "1"}},
+]
+
+
+def test_b_34_login_methods_get_their_v2_form() -> None:
+    """B-34, AUTH-5"""
+    answer = {"protocolVersion": 1, "authMethods": AUTH}
+    methods = AgentRig().initialize(answer, {"auth": {"terminal": {}}})["authMethods"]
+    assert methods[0] == {"methodId": "key", "name": "Key", "type": "agent"}
+    assert methods[2]["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
+    assert len(AgentRig().initialize(answer)["authMethods"]) == 2  # nobody to show a terminal
+
+
+def test_a_login_is_authenticate_and_null_is_an_object() -> None:
+    rig = AgentRig()
+    rig.initialize({"protocolVersion": 1, "authMethods": AUTH})
+    rig.ask("auth/login", {"methodId": "key"})
+    request = rig.asked()
+    assert (request["method"], request["params"]) == ("authenticate", {"methodId": "key"})
+    rig.reply(request["id"], None)
+    assert rig.north()[0]["result"] == {}
+    rig.ask("auth/login", {"methodId": "other"})  # AUTH-4
+    assert rig.north()[0]["error"]["code"] == -32602
+
+
+def test_b_35_a_logout_the_agent_lacks_is_emulated() -> None:
+    """B-35"""
+    rig = AgentRig()
+    rig.initialize({"protocolVersion": 1, "authMethods": AUTH})
+    rig.ask("auth/logout", {})
+    assert rig.north()[0]["result"] == {}
+    assert rig.south() == []
+    assert LoggedOut() in rig.events
+    rig.ask("session/new", {"cwd": CWD})
+    assert rig.north()[0]["error"]["code"] == -32000
+    rig.ask("auth/login", {"methodId": "key"})
+    rig.reply(rig.asked()["id"], {})
+    rig.north()
+    rig.new()
+
+
+def test_a_logout_the_agent_has_is_its_own() -> None:
+    rig = AgentRig()
+    rig.initialize({"protocolVersion": 1, "authMethods": AUTH, "agentCapabilities": {"auth": {"logout": {}}}})
+    rig.ask("auth/logout", {})
+    assert rig.asked()["method"] == "logout"
+
+
+def test_without_login_methods_there_is_no_login() -> None:
+    rig = opened()
+    rig.ask("auth/login", {"methodId": "key"})
+    assert rig.north()[0]["error"]["code"] == -32601
+
+
+# ---- new sessions
+
+
+def test_a_new_session_has_the_servers_v1_requires() -> None:
+    rig = AgentRig()
+    rig.initialize({"protocolVersion": 1, "agentCapabilities": {"mcpCapabilities": {"http": True}}})
+    servers = [{"type": "stdio", "name": "a", "command": "/bin/a"}, {"type": "http", "name": "b", "url": "http://h"}]
+    rig.ask("session/new", {"cwd": CWD, "mcpServers": servers})
+    assert rig.asked()["params"] == {
+        "cwd": CWD,
+        "mcpServers": [
+            {"name": "a", "command": "/bin/a", "args": [], "env": []},
+            {"type": "http", "name": "b", "url": "http://h", "headers": []},
+        ],
+    }
+    rig.ask("session/new", {"cwd": CWD})
+    assert rig.asked()["params"]["mcpServers"] == []
+
+
+@pytest.mark.parametrize("kind", ["sse", "http", "acp", "_other"])
+def test_a_server_the_agent_cannot_use_is_refused_by_name(kind: str) -> None:
+    """SES-10"""
+    rig = AgentRig()
+    rig.initialize()
+    server = {"type": kind, "name": "srv", "url": "http://h", "serverId": "i"}
+    rig.ask("session/new", {"cwd": CWD, "mcpServers": [server]})
+    error = rig.north()[0]["error"]
+    assert error["code"] == -32602
+    assert "srv" in error["message"]
+
+
+def test_quirk_1_updates_before_the_answer_come_behind_it() -> None:
+    """SES-4"""
+    rig = AgentRig()
+    rig.initialize()
+    rig.ask("session/new", {"cwd": CWD})
+    call = rig.asked()["id"]
+    rig.update("s9", {"sessionUpdate": "available_commands_update", "availableCommands": []})
+    rig.request(3, "_vendor/ask", {"sessionId": "s9"})
+    rig.update("nobody", chunk("x"))
+    assert rig.north() == []
+    rig.reply(call, {"sessionId": "s9"})
+    answer, update, request = rig.north()
+    assert answer["result"]["sessionId"] == "s9"
+    assert update["params"]["sessionId"] == "s9"
+    assert request["method"] == "_vendor/ask"
+    assert rig.bridge.losses.counts["early_update"] == 1
+
+
+def test_an_answer_that_names_no_session_is_an_error() -> None:
+    rig = AgentRig()
+    rig.initialize()
+    rig.ask("session/new", {"cwd": CWD})
+    rig.reply(rig.asked()["id"], {})
+    assert rig.north()[0]["error"]["code"] == -32603
+    assert rig.bridge.opening == 0
+
+
+def test_the_driver_is_told_where_a_session_may_be_served() -> None:
+    rig = opened({"sessionCapabilities": {"additionalDirectories": {}}})
+    rig.ask("session/new", {"cwd": "/a", "additionalDirectories": ["/b"]})
+    rig.reply(rig.asked()["id"], {"sessionId": "s2"})
+    rig.ask("session/close", {"sessionId": "s2"})
+    rig.north()
+    assert rig.events[-3:-1] == [SessionOpened("s2", ("/a", "/b")), SessionClosed("s2")]
+
+
+# ---- resuming
+
+
+def load(rig: AgentRig, **params: Any) -> int:
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD, **params})
+    request = rig.asked()
+    assert request["method"] == "session/load"
+    assert "replayFrom" not in request["params"]
+    return request["id"]
+
+
+def test_b_02_resuming_by_load_swallows_the_replay() -> None:
+    """B-02"""
+    rig = opened({"loadSession": True})
+    call = load(rig)
+    for update in REPLAY:
+        rig.update("old", update)
+    commands = {"sessionUpdate": "available_commands_update", "availableCommands": []}
+    rig.update("old", commands)
+    assert rig.north() == []
+    rig.reply(call, None)
+    answer, kept = rig.north()
+    assert answer["result"] == {}
+    assert kept["params"]["update"] == commands  # that is no history
+    rig.update("old", chunk("new"))
+    assert rig.updates()[0]["messageId"] == "m5"  # behind those it had
+
+
+def test_b_03_a_replay_has_the_ids_of_before() -> None:
+    """B-03, SES-17, SES-18"""
+    live = opened({"loadSession": True})
+    call = live.prompt("question")
+    for update in REPLAY[1:]:
+        live.update("s1", update)
+    live.reply(call, {"stopReason": "end_turn"})
+    first = [update.get("messageId") for update in live.updates() if "messageId" in update]
+    replays = []
+    for rig in (live, opened({"loadSession": True})):
+        rig.later(1)
+        rig.north()
+        rig.ask("session/resume", {"sessionId": "s1", "cwd": CWD, "replayFrom": {"type": "start"}})
+        call = rig.asked()["id"]
+        for update in REPLAY:
+            rig.update("s1", update)
+        rig.reply(call, {})
+        *updates, answer = rig.north()
+        assert answer["result"] == {}
+        replays.append([message["params"]["update"].get("messageId") for message in updates])
+    assert replays[0] == replays[1]
+    assert [id for id in replays[0] if id] == first
+
+
+def test_an_agent_that_resumes_is_asked_to() -> None:
+    rig = opened({"loadSession": True, "sessionCapabilities": {"resume": {}}}, nonce="n1")
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD})
+    request = rig.asked()
+    assert request["method"] == "session/resume"
+    rig.reply(request["id"], {"modes": MODES})
+    assert rig.north()[0]["result"]["configOptions"][0]["currentValue"] == "ask"
+    rig.update("old", chunk("x"))
+    assert rig.updates()[0]["messageId"] == "mn1.1"  # its earlier ids are not known here
+
+
+def test_other_places_to_replay_from_are_refused() -> None:
+    """SES-20"""
+    rig = opened({"loadSession": True})
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD, "replayFrom": {"type": "_cursor"}})
+    assert rig.north()[0]["error"]["code"] == -32602
+
+
+def test_b_04_list_resume_and_close_are_emulated_where_the_agent_lacks_them() -> None:
+    """B-04"""
+    rig = opened()
+    rig.update("s1", {"sessionUpdate": "session_info_update", "title": "Work"})
+    rig.north()
+    rig.ask("session/list", {"cwd": CWD})
+    assert rig.north()[0]["result"]["sessions"] == [{"sessionId": "s1", "cwd": CWD, "title": "Work"}]
+    rig.running()
+    rig.ask("session/close", {"sessionId": "s1"})
+    assert [message["method"] for message in rig.south()] == ["session/cancel"]
+    *updates, answer = rig.north()
+    assert updates[-1]["params"]["update"]["stopReason"] == "cancelled"
+    assert answer["result"] == {}
+    rig.ask("session/prompt", {"sessionId": "s1", "prompt": [text("x")]})
+    assert rig.north()[0]["error"]["code"] == -32002
+    rig.ask("session/resume", {"sessionId": "s1", "cwd": CWD})
+    assert rig.north()[0]["result"] == {}
+    assert rig.prompt("again")
+    assert {"emulated_list", "emulated_close", "emulated_resume"} <= rig.bridge.losses.counts.keys()
+
+
+def test_the_emulated_list_is_filtered_by_directory() -> None:
+    rig = opened()
+    rig.ask("session/list", {"cwd": "/elsewhere"})
+    assert rig.north()[0]["result"] == {"sessions": []}
+    rig.ask("session/list", {"cursor": "c"})
+    assert rig.north()[0]["error"]["code"] == -32602
+
+
+def test_what_the_agent_has_is_asked_of_it() -> None:
+    rig = opened({"sessionCapabilities": {"list": {}, "close": {}, "delete": {}, "fork": {}}})
+    rig.ask("session/list", {})
+    request = rig.asked()
+    assert request["method"] == "session/list"
+    rig.reply(request["id"], {"sessions": [{"sessionId": "a", "cwd": "/", "title": None, "updatedAt": 5}, "junk"]})
+    assert rig.north()[0]["result"]["sessions"] == [{"sessionId": "a", "cwd": "/"}]
+    for method in ("session/close", "session/delete"):
+        rig.ask(method, {"sessionId": "s1"})
+        request = rig.asked()
+        assert request["method"] == method
+        rig.reply(request["id"], None)
+        assert rig.north()[-1]["result"] == {}
+    rig.ask("session/fork", {"sessionId": "s1", "cwd": CWD})
+    request = rig.asked()
+    rig.update("s2", chunk("of old", "user_message_chunk"))
+    rig.reply(request["id"], {"sessionId": "s2"})
+    answer, update = rig.north()
+    assert answer["result"] == {"sessionId": "s2"}
+    assert update["params"]["sessionId"] == "s2"
+
+
+def test_what_was_not_offered_is_not_there() -> None:
+    """ERR-4"""
+    rig = opened()
+    for method in ("session/delete", "session/fork", "providers/list", "nes/start", "session/set_mode"):
+        rig.ask(method, {"sessionId": "s1", "cwd": CWD})
+        assert rig.north()[0]["error"]["code"] == -32601
+
+
+# ---- options
+
+
+def test_b_09_modes_are_an_option_in_front() -> None:
+    """B-09"""
+    rig = opened()
+    options = rig.new("s2", modes=MODES, configOptions=[MODEL])["configOptions"]
+    assert [option["configId"] for option in options] == ["mode", "model"]
+    assert options[0] == {
+        "type": "select",
+        "configId": "mode",
+        "name": "Mode",
+        "category": "mode",
+        "currentValue": "ask",
+        "options": [{"value": "ask", "name": "Ask"}, {"value": "code", "name": "Code"}],
+    }
+
+
+def test_b_10_modes_of_an_agent_that_has_the_option_too_are_left_out() -> None:
+    """B-10"""
+    own = {**MODEL, "id": "approval", "category": "mode"}
+    options = opened().new("s2", modes=MODES, configOptions=[own])["configOptions"]
+    assert [option["configId"] for option in options] == ["approval"]
+
+
+def test_an_option_that_took_the_name_keeps_it() -> None:
+    own = {**MODEL, "id": "mode", "category": "_x"}
+    options = opened().new("s2", modes=MODES, configOptions=[own])["configOptions"]
+    assert [option["configId"] for option in options] == ["_bridge_mode", "mode"]
+
+
+def test_b_11_a_changed_mode_is_told_as_all_options_once() -> None:
+    """B-11"""
+    rig = opened()
+    rig.new("s2", modes=MODES, configOptions=[MODEL])
+    rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "code"})
+    rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "code"})
+    (update,) = rig.updates()
+    assert update["sessionUpdate"] == "config_option_update"
+    assert [option["currentValue"] for option in update["configOptions"]] == ["code", "a"]
+
+
+def test_a_mode_update_changes_the_option_of_an_agent_that_has_both() -> None:
+    own = {**MODEL, "id": "approval", "category": "mode", "options": [{"value": v, "name": v} for v in "ab"]}
+    rig = opened()
+    rig.new("s2", modes=MODES, configOptions=[own])
+    rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "b"})
+    rig.update("s2", {"sessionUpdate": "config_option_update", "configOptions": [{**own, "currentValue": "b"}]})
+    (update,) = rig.updates()
+    assert update["configOptions"][0]["currentValue"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("member", "category", "method", "parameter"),
+    [("modes", "mode", "session/set_mode", "modeId"), ("models", "model", "session/set_model", "modelId")],
+)
+def test_b_12_setting_a_mode_or_model_is_the_v1_method(member: str, category: str, method: str, parameter: str) -> None:
+    """B-12"""
+    models = {"currentModelId": "ask", "availableModels": [{"modelId": v, "name": v} for v in ("ask", "code")]}
+    rig = opened()
+    rig.new("s2", **{member: MODES if member == "modes" else models})
+    rig.ask("session/set_config_option", {"sessionId": "s2", "configId": category, "type": "id", "value": "code"})
+    request = rig.asked()
+    assert (request["method"], request["params"]) == (method, {"sessionId": "s2", parameter: "code"})
+    rig.reply(request["id"], {})
+    assert rig.north()[0]["result"]["configOptions"][0]["currentValue"] == "code"
+    if member == "modes":  # the agent may say so too: that is no news
+        rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "code"})
+        assert rig.updates() == []
+
+
+def test_options_of_the_agent_are_set_by_its_own_method() -> None:
+    switch = {"id": "web", "name": "Web", "type": "boolean", "currentValue": False}
+    rig = opened()
+    rig.new("s2", configOptions=[MODEL, switch])
+    rig.ask("session/set_config_option", {"sessionId": "s2", "configId": "model", "type": "id", "value": "b"})
+    request = rig.asked()
+    assert request["params"] == {"sessionId": "s2", "configId": "model", "value": "b"}
+    rig.reply(request["id"], {"configOptions": [{**MODEL, "currentValue": "b"}, switch]})
+    assert rig.north()[0]["result"]["configOptions"][0]["currentValue"] == "b"
+    rig.ask("session/set_config_option", {"sessionId": "s2", "configId": "web", "type": "boolean", "value": True})
+    request = rig.asked()
+    assert request["params"]["type"] == "boolean"
+    rig.reply(request["id"], {})  # does not say how they are now
+    assert rig.north()[0]["result"]["configOptions"][1]["currentValue"] is True
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"configId": "mode", "type": "id", "value": "nope"},  # quirk 16: some agents take anything
+        {"configId": "mode", "type": "boolean", "value": True},
+        {"configId": "nope", "type": "id", "value": "ask"},
+    ],
+)
+def test_values_no_option_has_are_refused(wrong: dict[str, Any]) -> None:
+    """CFG-5"""
+    rig = opened()
+    rig.new("s2", modes=MODES)
+    rig.ask("session/set_config_option", {"sessionId": "s2", **wrong})
+    assert rig.north()[0]["error"]["code"] == -32602
+    assert rig.south() == []
+
+
+def test_grouped_choices_keep_their_groups() -> None:
+    grouped = {**MODEL, "options": [{"group": "g", "name": "G", "options": MODEL["options"]}]}
+    option = opened().new("s2", configOptions=[grouped])["configOptions"][0]
+    assert option["options"] == [{"groupId": "g", "name": "G", "options": MODEL["options"]}]
+
+
+def test_null_options_are_none() -> None:
+    assert opened().new("s2", configOptions=None, modes=None) == {"sessionId": "s2"}
