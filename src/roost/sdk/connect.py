@@ -1,4 +1,4 @@
-"""Connecting to an agent: by its command line, over a channel, or however a program reaches one.
+"""Connecting to an agent: by its command line, over a channel, in this program, or however a program reaches one.
 
     async with connect("my-agent --acp") as client:
         session = await client.new_session("/work")
@@ -18,7 +18,7 @@ from roost.acp import v2
 from roost.errors import LocalProtocolError
 from roost.sdk.client import Client
 from roost.sdk.client_limits import DEFAULT_CLIENT_LIMITS, ClientLimits
-from roost.sdk.client_openers import ChannelFactory, ChannelOpener, ChildOpener, Opener
+from roost.sdk.client_openers import ChannelFactory, ChannelOpener, ChildOpener, Opener, served_here
 from roost.sdk.client_options import ClientOptions, EnvHandler, LoginHandler, TerminalLogin
 from roost.sdk.client_permissions import PermissionHandler, deny
 from roost.transport.child import DEFAULT_CHILD_LIMITS, ChildLimits, Launch, command_line
@@ -26,9 +26,10 @@ from roost.transport.messages import MessageChannel
 from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
+    from roost.sdk.agent import Agent
     from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
 
-Target: TypeAlias = str | Sequence[str] | Launch | MessageChannel | ChannelFactory
+Target: TypeAlias = "str | Sequence[str] | Launch | Agent | MessageChannel | ChannelFactory"
 
 
 def connect(
@@ -57,7 +58,8 @@ def connect(
 ) -> Client:
     """A client of that agent; `async with` or `await` it to connect.
 
-    agent: a command line (a text is split as a shell would), a Launch, a MessageChannel, or a function that opens one.
+    agent: a command line (a text is split as a shell would), a Launch, an Agent of this program, which is served in
+    this event loop, a MessageChannel, or a function that opens one.
     cwd, env, inherit_env: for its process; `env` lies over this program's environment.
     info: who this client is; Roost by default.
     on_permission: chooses among the options of a permission request; says no by default (see `client_permissions`).
@@ -83,7 +85,7 @@ def connect(
     if isinstance(agent, Launch):
         opener = ChildOpener(agent, child_limits, on_stderr, not strict)
     else:
-        opener = ChannelOpener(agent, strict is False)
+        opener = ChannelOpener(served_here(agent) or agent, strict is False)  # type: ignore[arg-type]  # no Agent is left
     options = ClientOptions(
         info=info or _own_info(),
         on_permission=on_permission,
