@@ -75,6 +75,55 @@ async def test_a_reader_that_waits_for_an_answer_does_not_wait_for_itself() -> N
         assert stream.waiting == 50
 
 
+async def test_a_reader_may_cancel_while_its_queue_is_full() -> None:
+    async with in_session(limits=FEW) as (session, agent):
+        turn = session.prompt("hi")
+        updates = aiter(turn)
+        agent.reply(await agent.next("session/prompt"))
+        agent.update("s1", RUNNING)
+        await bounded(anext(updates))
+        for _ in range(5):
+            agent.update("s1", *(said("x") for _ in range(10)))
+        cancelling = asyncio.ensure_future(session.cancel())  # by another task, as a helper would
+        await agent.until(lambda: any(m["method"] == "session/cancel" for m in agent.untaken))
+        agent.update("s1", idle("cancelled"))
+        await bounded(cancelling)
+        assert (await bounded(turn)).was_cancelled
+        assert len([update async for update in updates]) == 51
+
+
+async def test_a_reader_may_wait_for_another_turn_while_its_queue_is_full() -> None:
+    async with connected(limits=FEW) as (client, agent):
+        session, other = await opened(client, agent), await opened(client, agent, "s2")
+
+        async def read() -> str:
+            async for _ in session.updates():
+                return (await other.prompt("hi")).text
+            return "nothing came"
+
+        reading = asyncio.ensure_future(read())
+        for _ in range(5):
+            agent.update("s1", *(said("x") for _ in range(10)))
+        agent.reply(await agent.next("session/prompt"))
+        agent.update("s1", *(said("x") for _ in range(20)))
+        agent.update("s2", RUNNING, said("done"), idle())
+        assert await bounded(reading) == "done"
+
+
+async def test_a_reader_that_never_reads_again_stops_nobody_once_its_session_is_over() -> None:
+    async with connected(limits=FEW) as (client, agent):
+        session, other = await opened(client, agent), await opened(client, agent, "s2")
+        stream = session.updates()
+        agent.update("s1", *(said("x") for _ in range(20)))
+        closing = asyncio.ensure_future(session.close())
+        agent.reply(await agent.next("session/close"))
+        await bounded(closing)
+        agent.update("s2", *(said("y") for _ in range(100)))
+        await settled(client, agent)
+        assert len(other.view.messages[0].content) == 100
+        assert len([update async for update in stream]) == 20
+
+
 async def test_a_reader_far_behind_is_told_and_the_view_has_everything() -> None:
     async with in_session(limits=FEW) as (session, agent):
         stream = session.updates()
@@ -235,7 +284,7 @@ async def test_E_42_extensions_go_both_ways_with_any_json() -> None:
         assert heard == [{"n": 1, "_meta": {"k": 2}}]
 
 
-async def test_no_params_are_no_member() -> None:  # users.md (h)
+async def test_users_h_no_params_are_no_member() -> None:
     async with connected(initialize={"authMethods": [{"type": "agent", "methodId": "a", "name": "A"}]}) as (
         client,
         agent,

@@ -250,7 +250,7 @@ async def test_P_38_a_lost_connection_fails_the_prompt_wherever_it_is_waited_for
         with pytest.raises(ConnectionClosed):
             await bounded(anext(updates))
         assert not session.is_open
-        with pytest.raises(LocalProtocolError):
+        with pytest.raises(ConnectionClosed):
             session.prompt("more")
 
 
@@ -289,6 +289,28 @@ async def test_CAN_12_cancelling_the_waiting_task_stops_what_it_waits_for() -> N
         await settled(session.client, agent)
         waiting.cancel()
         await agent.until(lambda: any(m.get("method") == "session/cancel" for m in agent.untaken))
+
+
+async def test_PRM_19_a_cancel_right_behind_a_prompt_arrives_behind_it() -> None:
+    async with in_session() as (session, agent):
+        turn = session.prompt("hi").send()
+        cancelling = asyncio.ensure_future(session.cancel())
+        request = await agent.next("session/prompt")
+        await agent.next("session/cancel")
+        agent.reply(request)
+        agent.update("s1", user_said("hi"), idle("cancelled"))
+        assert (await bounded(turn)).was_cancelled
+        await bounded(cancelling)
+
+
+async def test_a_turn_stopped_right_after_it_was_sent_is_taken_back() -> None:
+    async with in_session() as (session, agent):
+        turn = session.prompt("hi").send()
+        turn.stop()
+        request = await agent.next("session/prompt")
+        assert (await agent.next("$/cancel_request"))["params"] == {"requestId": request["id"]}
+        agent.refuse(request, -32800)
+        assert (await bounded(turn)).was_cancelled
 
 
 async def _awaited(turn: object) -> object:

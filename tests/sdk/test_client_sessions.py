@@ -275,6 +275,20 @@ async def test_S_26_resuming_what_is_open_clears_the_view_first() -> None:
         assert session.view.tool_calls == {}
 
 
+async def test_what_is_replayed_goes_to_the_view_and_not_to_those_who_read_on() -> None:
+    async with in_session() as (session, agent):
+        stream = session.updates()
+        resuming = asyncio.ensure_future(session.client.resume_session("s1", "/work", replay=True))
+        request = await agent.next("session/resume")
+        agent.update("s1", user_said("hi"), said("hello"))
+        agent.send(response(request), update_message("s1", said("live", "m2")))
+        await bounded(resuming)
+        update = await bounded(anext(stream))
+        assert isinstance(update, v2.AgentMessageChunk)
+        assert update.message_id == "m2"
+        assert len(session.view.messages) == 3
+
+
 async def test_SES_24_resuming_what_is_open_without_replay_keeps_the_view() -> None:
     async with in_session() as (session, agent):
         agent.update("s1", said("hello"))
@@ -301,6 +315,7 @@ async def test_a_prompt_under_way_is_not_ended_by_what_is_replayed() -> None:
         agent.update("s1", said("answer 2", "m2"), idle("max_tokens"))
         end = await bounded(turn)
         assert (end.stop_reason, session.view.state) == ("max_tokens", "idle")
+        assert end.text == "answer 2"
 
 
 async def test_a_prompt_that_ended_unseen_ends_with_the_replay_that_says_so() -> None:

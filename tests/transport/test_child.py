@@ -115,7 +115,7 @@ async def test_the_last_line_counts_without_its_newline_and_so_does_output_that_
     assert (channel.exit_code, listener.errors) == (0, [None])
 
 
-async def test_a_600_kB_flood_on_stderr_does_not_stop_it() -> None:  # users.md (a)
+async def test_users_a_a_600_kB_flood_on_stderr_does_not_stop_it() -> None:
     channel, listener = await start("import sys; sys.stderr.write('e' * 600_000 + 'last'); print('done')")
     await listener.over.wait()
     assert listener.messages == [b"done"]
@@ -165,7 +165,7 @@ async def test_a_program_that_ignores_that_too_is_killed() -> None:
     assert await ended(channel) == -signal.SIGKILL
 
 
-async def test_what_it_started_ends_with_it() -> None:  # users.md (i)
+async def test_users_i_what_it_started_ends_with_it() -> None:
     program = (
         "import subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])\n"
@@ -222,7 +222,7 @@ async def test_a_program_that_reads_slowly_congests_and_eases() -> None:
     await ended(channel)
 
 
-async def test_a_line_over_the_limit_is_lost_and_the_next_is_not() -> None:  # users.md (e)
+async def test_users_e_a_line_over_the_limit_is_lost_and_the_next_is_not() -> None:
     _channel, listener = await start("print('x' * 5_000); print('y')", limits=ChildLimits(line_bytes=1_000))
     await listener.over.wait()
     assert (listener.messages, listener.overflows) == ([b"y"], 1)

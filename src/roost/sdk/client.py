@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -307,6 +309,22 @@ class Client:
         """The session is over here: its turns end, its MCP connections close (MCP-7)."""
         self.cancel_questions(session.session_id)
         self._table.forget(session)
+
+    @contextmanager
+    def waiting(self, *, for_all: bool = False) -> Iterator[None]:
+        """Reads on while something is waited for, however full the queues of this task's own readers are.
+
+        A task that awaits the end of a turn while it iterates over updates would else wait for itself.
+        """
+        task = asyncio.current_task()
+        queues = [q for session in self.sessions.values() for q in session.queues if for_all or q.reader is task]
+        for queue in queues:
+            queue.free()
+        try:
+            yield
+        finally:
+            for queue in queues:
+                queue.bind()
 
     def close_mcp(self, server_ids: set[str]) -> None:
         """Closes the connections to servers of this program that no session uses any more."""

@@ -25,6 +25,7 @@ from roost.errors import (
     RemoteProtocolError,
     TransportError,
     UnsupportedVersion,
+    format_path,
 )
 from roost.rpc.peer import Malformed, PeerEvent
 from roost.sdk.client_gates import check_method
@@ -115,7 +116,7 @@ class ClientLink:
         losses: list[str] = []
         try:
             self.agent = decode(
-                v2.InitializeResponse, answer, on_loss=lambda path, what: losses.append(f"{path}: {what}")
+                v2.InitializeResponse, answer, on_loss=lambda path, what: losses.append(f"{format_path(path)}: {what}")
             )
         except CodecError as error:  # INI-16
             raise RemoteProtocolError(f"the answer to initialize is malformed: {error}") from None
@@ -125,35 +126,26 @@ class ClientLink:
 
     # ---- to the agent
 
-    async def call(
-        self,
-        request: Request[R],
-        *,
-        started: Callable[[int], None] | None = None,
-        answered: Callable[[Raw], None] | None = None,
-    ) -> R:
+    async def call(self, request: Request[R], *, answered: Callable[[Raw], None] | None = None) -> R:
         """Asks. CapabilityError or LocalProtocolError: nothing was sent; see `Connection.call` for the rest.
 
         A closed connection is told with the agent's exit code and last words, where there are any (AgentExited).
         """
-        method = request.METHOD
-        check_method(self.agent, method)
+        check_method(self.agent, request.METHOD)
         data = encode_checked(request)
-        return cast(R, typed_result(method, await self.call_raw(method, data, started=started, answered=answered)))
+        return cast(R, typed_result(request.METHOD, await self.call_raw(request.METHOD, data, answered=answered)))
 
-    async def call_raw(
-        self,
-        method: str,
-        params: Any,
-        *,
-        started: Callable[[int], None] | None = None,
-        answered: Callable[[Raw], None] | None = None,
-    ) -> Raw:
+    async def call_raw(self, method: str, params: Any, *, answered: Callable[[Raw], None] | None = None) -> Raw:
         """Asks by any method, without checks."""
         try:
-            return await self.connection.call_raw(method, params, started=started, answered=answered)
+            return await self.connection.call_raw(method, params, answered=answered)
         except ConnectionClosed as error:
             raise await self.explain(error) from error
+
+    def start_call(self, request: Request[Any], answered: Callable[[Raw], None]) -> tuple[int, asyncio.Future[Raw]]:
+        """Asks at once, checked; see `Connection.start_call`."""
+        check_method(self.agent, request.METHOD)
+        return self.connection.start_call(request.METHOD, encode_checked(request), answered=answered)
 
     def notify(self, notification: Notification) -> None:
         """Tells. Raises as `call` does, and LimitError when the agent has not read for too long."""

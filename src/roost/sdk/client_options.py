@@ -43,7 +43,6 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
     requests: Mapping[str, RequestHandler] = {}
     notifications: Mapping[str, NotificationHandler] = {}
     meta: JsonObject | None = None
-    strict: bool | None = None
     limits: ClientLimits = DEFAULT_CLIENT_LIMITS
 
     def capabilities(self) -> v2.ClientCapabilities:

@@ -12,10 +12,11 @@ from msgspec import Raw, Struct, field
 from roost.acp import v2
 from roost.acp.v2.gen.state import IdleStateUpdate, Usage
 from roost.acp.view_entries import Message
-from roost.errors import RpcError
+from roost.errors import ConnectionClosed, RpcError
 from roost.rpc.messages import REQUEST_CANCELLED
 from roost.sdk.client_turns import TrackedTurn
 from roost.sdk.client_updates import UpdateQueue, UpdateStream
+from roost.sdk.handlers import typed_result
 
 if TYPE_CHECKING:
     from roost.sdk.session import Session
@@ -79,13 +80,15 @@ class ClientTurn:
         return self._end.result() if self._end.done() and self._end.exception() is None else None
 
     def send(self) -> ClientTurn:
-        """Sends the prompt now, if that has not happened yet. LocalProtocolError: the session is not open any more."""
+        """Sends the prompt now, if that has not happened yet. ConnectionClosed, LocalProtocolError: it cannot be."""
         if self._asking is None:
-            self._session.require_open()
-            self._first_position = self._session.view.next_position
+            session = self._session
+            session.require_open()
+            self._first_position = session.view.next_position
+            self._call, answer = session.link.start_call(self._request, self._granted)
             self.tracked = TrackedTurn(self._request.prompt, self._ended)
-            self._session.begin(self, self.tracked)
-            self._asking = asyncio.get_running_loop().create_task(self._ask(self.tracked), name="roost-prompt")
+            session.begin(self, self.tracked)
+            self._asking = asyncio.get_running_loop().create_task(self._ask(self.tracked, answer), name="roost-prompt")
         return self
 
     async def accepted(self) -> None:
@@ -97,7 +100,8 @@ class ClientTurn:
     async def finished(self) -> TurnEnd:
         """Waits for the end without stopping the turn when this wait is cancelled."""
         self.send()
-        return await asyncio.shield(self._end)
+        with self._session.client.waiting():
+            return await asyncio.shield(self._end)
 
     def stop(self) -> None:
         """Takes the prompt back while that is possible (CAN-12), else cancels the session's work. Does not wait."""
@@ -134,21 +138,21 @@ class ClientTurn:
 
     # ---- what happens to it
 
-    async def _ask(self, tracked: TrackedTurn) -> None:
+    async def _ask(self, tracked: TrackedTurn, answer: asyncio.Future[Raw]) -> None:
         try:
-            self.response = await self._session.link.call(self._request, started=self._started, answered=self._granted)
+            self.response = typed_result(self._request.METHOD, await answer)
         except RpcError as error:
             self._session.drop(tracked)
             if error.code == REQUEST_CANCELLED:  # CAN-7: that is no failure
                 self._over(TurnEnd(v2.StopReason.CANCELLED))
             else:
                 self.fail(error)
+        except ConnectionClosed as error:
+            self._session.drop(tracked)
+            self.fail(await self._session.link.explain(error))
         except Exception as error:
             self._session.drop(tracked)
             self.fail(error)
-
-    def _started(self, call: int) -> None:
-        self._call = call
 
     def _granted(self, result: Raw) -> None:
         assert self.tracked is not None
@@ -163,6 +167,10 @@ class ClientTurn:
         messages = self._session.view.messages
         said = [message for message in messages if message.kind == "agent_message" and message.position >= first]
         self._over(TurnEnd(idle.stop_reason, idle.usage, idle.meta, said))
+
+    def rebase(self, first: int) -> None:
+        """The view was told anew: what this turn says comes from there on, if it is not behind the prompt's message."""
+        self._first_position = first
 
     def _over(self, end: TurnEnd) -> None:
         if not self._end.done():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roost.acp.v2.gen.updates import SessionUpdate
 from roost.errors import LimitError
@@ -30,6 +30,10 @@ class UpdateQueue:
         self._updates: deque[tuple[SessionUpdate, int]] = deque()
         self._bytes = 0
         self._held = False
+        self.reader: asyncio.Task[Any] | None = None
+        """The task that reads."""
+        self.unbounded = 0
+        """How many wait for something else that only reading on can bring: meanwhile nothing is held."""
         self._waiter: asyncio.Future[None] | None = None
         self._finished = False
         self._error: Exception | None = None
@@ -45,12 +49,10 @@ class UpdateQueue:
         self._bytes += size
         if self._waiter is not None:
             self._wake()
-        limits = self._limits
-        if len(self._updates) < limits.waiting_updates and self._bytes < limits.waiting_update_bytes:
+        if not self._is_full():
             return
-        if not self._held:
-            self._held = True
-            self._connection.hold_reading(self)
+        self._hold()
+        limits = self._limits
         if len(self._updates) >= limits.waiting_updates * limits.unread_factor:
             self.finish(LimitError("waiting_updates", limits.waiting_updates))
         elif self._bytes >= limits.waiting_update_bytes * limits.unread_factor:
@@ -62,6 +64,7 @@ class UpdateQueue:
             self._finished = True
             self._error = error
             self._left(self)
+            self._release()
             self._wake()
 
     def close(self) -> None:
@@ -69,10 +72,20 @@ class UpdateQueue:
         self.finish()
         self._updates.clear()
         self._bytes = 0
+
+    def free(self) -> None:
+        """Holds nothing until `bind`, which is called as often."""
+        self.unbounded += 1
         self._release()
+
+    def bind(self) -> None:
+        self.unbounded -= 1
+        if self._is_full():
+            self._hold()
 
     async def next(self) -> SessionUpdate | None:
         """The next update; None after the last. Raises what the queue was finished with, once."""
+        self.reader = asyncio.current_task()
         while not self._updates:
             if self._finished:
                 error, self._error = self._error, None
@@ -91,6 +104,15 @@ class UpdateQueue:
             if len(self) <= limits.waiting_updates // 2 and self._bytes <= limits.waiting_update_bytes // 2:
                 self._release()
         return update
+
+    def _is_full(self) -> bool:
+        limits = self._limits
+        return len(self._updates) >= limits.waiting_updates or self._bytes >= limits.waiting_update_bytes
+
+    def _hold(self) -> None:
+        if not self._held and not self.unbounded and not self._finished:
+            self._held = True
+            self._connection.hold_reading(self)
 
     def _release(self) -> None:
         if self._held:

@@ -204,38 +204,38 @@ class Connection:
         result = await self.call_raw(request.METHOD, encode(request))
         return cast(R, typed_result(request.METHOD, result))
 
-    async def call_raw(
-        self,
-        method: str,
-        params: Any = None,
-        *,
-        started: Callable[[int], None] | None = None,
-        answered: Callable[[Raw], None] | None = None,
-    ) -> Raw:
+    async def call_raw(self, method: str, params: Any = None, *, answered: Callable[[Raw], None] | None = None) -> Raw:
         """Asks by any method. `params`: bytes of JSON, plain data, a generated value, None. The answer stays JSON.
 
-        `started(call)` gives what `withdraw` takes. `answered(result)` is called when the peer grants it, before the
-        message behind that answer is looked at; whoever waits here resumes a turn of the loop later.
+        `answered(result)` is called when the peer grants it, before the message behind that answer is looked at;
+        whoever waits here resumes a turn of the loop later.
         """
+        call, answer = self.start_call(method, params, answered=answered)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.withdraw(call)
+            raise
+        finally:
+            self._call_done(call, answer)
+
+    def start_call(
+        self, method: str, params: Any = None, *, answered: Callable[[Raw], None] | None = None
+    ) -> tuple[int, asyncio.Future[Raw]]:
+        """As `call_raw`, but asks at once and leaves the waiting to you: what `withdraw` takes, and the answer."""
         if self._ended:
             raise ConnectionClosed(self._cause)
         data = encoded(params)
         call = self._peer.call(method, data)
-        future: asyncio.Future[Raw] = self._loop.create_future()
-        self._calls[call] = _OpenCall(method, future, answered)
-        if started is not None:
-            started(call)
+        answer: asyncio.Future[Raw] = self._loop.create_future()
+        self._calls[call] = _OpenCall(method, answer, answered)
+        answer.add_done_callback(partial(self._call_done, call))
         self._out.added(0 if data is None else len(data))
         self._settle_reading()
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if not self._finished:
-                self._peer.withdraw(call)
-                self._out.added(0)
-            raise
-        finally:
-            self._calls.pop(call, None)
+        return call, answer
+
+    def _call_done(self, call: int, answer: asyncio.Future[Raw]) -> None:
+        if self._calls.pop(call, None) is not None:
             self._settle_reading()
 
     def withdraw(self, call: int) -> None:

@@ -49,9 +49,11 @@ class Session:
         self.view = SessionView(client.limits.view)
         self.is_open = True
         """Whether it can still be used: not closed or deleted here, and the connection lives."""
+        self._lost: Exception | None = None
         self._tracker = TurnTracker()
         self._turns: set[ClientTurn] = set()
-        self._queues: list[UpdateQueue] = []
+        self.queues: list[UpdateQueue] = []
+        """Of those who read its updates."""
         self._idle_waiters: list[asyncio.Future[None]] = []
         self._is_cancelling = False
         self._is_replaying = False
@@ -86,12 +88,13 @@ class Session:
             return  # PRM-17
         concerned = self.send_cancel()
         pending = [turn for turn in self._turns if turn.tracked in concerned]
-        if self._tracker.is_busy:
-            waiter = asyncio.get_running_loop().create_future()
-            self._idle_waiters.append(waiter)
-            await waiter
-        for turn in pending:
-            await turn.wait()
+        with self.client.waiting(for_all=True):
+            if self._tracker.is_busy:
+                waiter = asyncio.get_running_loop().create_future()
+                self._idle_waiters.append(waiter)
+                await waiter
+            for turn in pending:
+                await turn.wait()
 
     def send_cancel(self) -> list[TrackedTurn]:
         """Sends session/cancel, and does what goes with it. Returns the turns it concerns."""
@@ -107,7 +110,7 @@ class Session:
         return self._is_cancelling
 
     def updates(self) -> UpdateStream:
-        """The updates from now on, typed, in order, until the session ends. See `UpdateStream`."""
+        """The updates from now on, typed, in order, until the session ends; what is replayed goes to the view alone."""
         self.require_open()
         return UpdateStream(self.subscribe())
 
@@ -171,16 +174,18 @@ class Session:
             await self.close()
 
     def require_open(self) -> None:
+        """LocalProtocolError: it was closed. ConnectionClosed, AgentExited: the connection is gone."""
         if not self.is_open:
-            raise LocalProtocolError("the session is closed; resume it")
+            raise self._lost or LocalProtocolError("the session is closed; resume it")
 
     # ---- what happens to it; called by the client and by turns
 
     def apply(self, update: SessionUpdate, size: int) -> None:
         """An update of `size` bytes has come."""
         entry = fold(self.view, update)
-        for queue in tuple(self._queues) if self._queues else ():
-            queue.push(update, size)
+        if self.queues and not self._is_replaying:
+            for queue in tuple(self.queues):
+                queue.push(update, size)
         kind = type(update)
         if kind in _STATES:
             self._apply_state(update)
@@ -217,12 +222,18 @@ class Session:
     def end_replay(self) -> None:
         """It has. What the session is doing now counts; what it did then does not."""
         self._is_replaying = False
+        messages = [message for message in self.view.messages if message.kind == "user_message"]
+        for turn in self._turns:
+            if turn.tracked is not None:
+                same = [message for message in messages if message.content == turn.tracked.prompt]
+                turn.tracked.message = same[-1] if same else None
+                turn.rebase(self.view.next_position)
         if self.view.state_update is not None:
             self._change(self.view.state_update)
 
     def subscribe(self) -> UpdateQueue:
-        queue = UpdateQueue(self.link.connection, self.client.limits, self._queues.remove)
-        self._queues.append(queue)
+        queue = UpdateQueue(self.link.connection, self.client.limits, self.queues.remove)
+        self.queues.append(queue)
         return queue
 
     def begin(self, turn: ClientTurn, tracked: TrackedTurn) -> None:
@@ -243,11 +254,12 @@ class Session:
         if not self.is_open:
             return
         self.is_open = False
+        self._lost = error
         if error is None:
             self._tracker.end_all()  # SES-26
         for turn in list(self._turns):
             turn.fail(error or LocalProtocolError("the session was closed"))
-        for queue in list(self._queues):
+        for queue in list(self.queues):
             queue.finish(error)
         for waiter in self._idle_waiters:
             if not waiter.done():
