@@ -119,7 +119,8 @@ class RawClient:
         return value
 
     def responses(self, id: Any) -> list[Json]:
-        return [m for m in self.messages if "method" not in m and m.get("id") == id and type(m["id"]) is type(id)]
+        single = [m for m in self.messages if isinstance(m, dict) and "method" not in m]
+        return [m for m in single if m.get("id") == id and type(m["id"]) is type(id)]
 
     async def response(self, id: Any) -> Json:
         found: list[Json] = await self.until(lambda: self.responses(id))

@@ -410,6 +410,24 @@ async def test_s_24_roots_come_from_the_request_alone_ses_21() -> None:
     assert seen == [["/w"]]
 
 
+async def test_mcp_servers_come_from_the_request_alone_ses_22() -> None:
+    seen: list[Any] = []
+
+    async def answer(turn: Turn) -> None:
+        seen.append([server.name for server in turn.session.mcp_servers])
+
+    client = await started(agent_of(answer, mcp=["http"]))
+    one, two = ({"type": "http", "name": name, "url": "http://x"} for name in ("one", "two"))
+    session = await client.new_session(mcpServers=[one])
+    client.prompt(session)
+    await client.idle()
+    for servers in ([two], []):
+        await client.call("session/resume", resume_params(session, mcpServers=servers))
+        client.prompt(session)
+        await client.idle(len(seen) + 1)
+    assert seen == [["one"], ["two"], []]
+
+
 async def test_s_25_a_long_replay_to_a_slow_client_is_bounded_and_whole_ses_17_env_20() -> None:
     async def long(turn: Turn) -> None:
         for n in range(2000):
