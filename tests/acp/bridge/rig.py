@@ -107,8 +107,7 @@ class AgentRig:
         return messages
 
     def south(self) -> list[Json]:
-        messages = [json.loads(message) for message in self.bridge.south()]
-        return messages
+        return [json.loads(message) for message in self.bridge.south()]
 
     def updates(self) -> list[Json]:
         return [message["params"]["update"] for message in self.north() if message.get("method") == "session/update"]

@@ -1,4 +1,4 @@
-"""What a v2 client asks of a v1 agent: each request as the v1 request it is, or done here (4.1, 4.2)."""
+"""What a v2 client asks of a v1 agent: each request as the v1 request it is, or answered here (4.1, 4.2)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Raw
 
 from roost.acp.bridge.agent_session import AgentSession, Prompt
+from roost.acp.bridge.agent_sessions import Sessions, unknown_session
 from roost.acp.bridge.capabilities import agent_to_v2, client_to_v1
 from roost.acp.bridge.config import choices
-from roost.acp.bridge.content import check_prompt, servers_to_v1
+from roost.acp.bridge.content import check_prompt
 from roost.acp.bridge.events import LoggedOut
 from roost.acp.bridge.negotiation import answered_version
 from roost.acp.bridge.payload import (
@@ -32,7 +33,6 @@ from roost.rpc.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    RESOURCE_NOT_FOUND,
 )
 from roost.wire.decode import decode, encode
 
@@ -53,15 +53,16 @@ class Requests:
         self._advertised: Json | None = None  # the v2 answer to initialize
         self._v1: Json = {}  # the v1 one
         self._logged_out = False
+        self._sessions = Sessions(bridge, self)
         self._handlers: dict[str, Callable[[Called, Json], None]] = {
             "auth/login": self._login,
             "auth/logout": self._logout,
-            "session/new": self._new,
-            "session/fork": self._fork,
-            "session/list": self._list,
-            "session/resume": self._resume,
-            "session/close": self._close,
-            "session/delete": self._delete,
+            "session/new": self._sessions.new,
+            "session/fork": self._sessions.fork,
+            "session/list": self._sessions.list,
+            "session/resume": self._sessions.resume,
+            "session/close": self._sessions.close,
+            "session/delete": self._sessions.delete,
             "session/prompt": self._prompt,
             "session/set_config_option": self._set_option,
             "nes/suggest": self._suggest,
@@ -82,7 +83,7 @@ class Requests:
         row = REQUESTS.get(method)
         params = parse_object(request.params)
         if method.startswith("_"):
-            self._forward(request)  # BR-6
+            self.forward(request)  # BR-6
             return
         if row is None or row.side == "client":
             raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})
@@ -98,7 +99,7 @@ class Requests:
         _check(row.params, request.params)
         handler = self._handlers.get(method)
         if handler is None:
-            self._forward(request, row.result)
+            self.forward(request, row.result)
         else:
             handler(request, params)
 
@@ -106,7 +107,7 @@ class Requests:
         method, bridge = notice.method, self._bridge
         params = parse_object(notice.params)
         if method == "session/cancel":
-            session = self._find(params)
+            session = self.find(params)
             if session is not None:
                 bridge.turns.cancel(session)
         elif method in _RENAMED:
@@ -130,14 +131,19 @@ class Requests:
             return "acp" in as_object(as_object(offered.get("session")).get("mcp"))
         return True
 
-    def _of_session(self, kind: str) -> bool:
+    @property
+    def offered_session(self) -> Json:
+        """What the client was told that sessions can do."""
+        return as_object(as_object(as_object(self._advertised).get("capabilities")).get("session"))
+
+    def of_session(self, kind: str) -> bool:
         """Whether the v1 agent has an optional session method of its own."""
         v1 = as_object(self._v1.get("agentCapabilities"))
         if kind == "load":
             return v1.get("loadSession") is True or isinstance(v1.get("loadSession"), dict)
         return is_offered(as_object(v1.get("sessionCapabilities")).get(kind))
 
-    def _forward(self, request: Called, result_type: Any = None) -> None:
+    def forward(self, request: Called, result_type: Any = None) -> None:
         """The same request to the agent; its result as it is, but strict when its type is known."""
         bridge = self._bridge
 
@@ -145,12 +151,12 @@ class Requests:
             if result_type in (None, Any):
                 bridge.client.answer(request.token, bytes(result))
             else:
-                self._answer(request, parse_object(result), result_type)
+                self.answer(request, parse_object(result), result_type)
 
         params = None if request.params is None else bytes(request.params)
         bridge.call(request.method, params, on_answer, lambda error: bridge.client.fail(request.token, error), request)
 
-    def _ask(
+    def ask(
         self,
         request: Called,
         method: str,
@@ -169,7 +175,7 @@ class Requests:
                 failed()
                 bridge.client.fail(request.token, error)
                 return
-            self._answer(request, answer, result_type)
+            self.answer(request, answer, result_type)
 
         def on_error(error: RpcError) -> None:
             failed()
@@ -177,7 +183,7 @@ class Requests:
 
         bridge.call(method, encode(params), on_answer, on_error, request)
 
-    def _answer(self, request: Called, result: Any, result_type: Any = None) -> None:
+    def answer(self, request: Called, result: Any, result_type: Any = None) -> None:
         losses = self._bridge.losses
         payload = encode(result) if result_type is None else strict(result_type, result, losses)
         if payload is None:
@@ -209,7 +215,7 @@ class Requests:
 
         v1 = client_to_v1(params, self._bridge.services)
         try:
-            self._ask(request, "initialize", v1, shaped, REQUESTS["initialize"].result, failed)
+            self.ask(request, "initialize", v1, shaped, REQUESTS["initialize"].result, failed)
         except RpcError:
             failed()
             raise
@@ -226,7 +232,7 @@ class Requests:
             self._logged_out = False
             return with_meta({}, result)
 
-        self._ask(request, "authenticate", with_meta(picked(params, "methodId"), params), shaped)
+        self.ask(request, "authenticate", with_meta(picked(params, "methodId"), params), shaped)
 
     def _logout(self, request: Called, params: Json) -> None:
         auth = as_object(as_object(self._v1.get("agentCapabilities")).get("auth"))
@@ -235,168 +241,23 @@ class Requests:
             return with_meta({}, result)
 
         if is_offered(auth.get("logout")):
-            self._ask(request, "logout", with_meta({}, params), shaped)
+            self.ask(request, "logout", with_meta({}, params), shaped)
             return
         self._bridge.losses.count("emulated_logout")  # B-35
         self._logged_out = True
         self._bridge.emit(LoggedOut())
-        self._answer(request, {})
-
-    # ---- sessions
-
-    def _setup(self, params: Json, *names: str) -> Json:
-        """The parameters every way into a session has."""
-        session = as_object(as_object(as_object(self._advertised).get("capabilities")).get("session"))
-        v1 = picked(params, *names, "cwd")
-        v1["mcpServers"] = servers_to_v1(params.get("mcpServers"), session.get("mcp") or {})
-        directories = params.get("additionalDirectories")
-        if isinstance(directories, list) and directories:
-            if "additionalDirectories" not in session:
-                raise invalid_params("more directories were not offered", ("additionalDirectories",))  # SES-8
-            v1["additionalDirectories"] = directories
-        return with_meta(v1, params)
-
-    def _new(self, request: Called, params: Json) -> None:
-        self._open(request, params, "session/new", self._setup(params))
-
-    def _fork(self, request: Called, params: Json) -> None:
-        self._open(request, params, "session/fork", self._setup(params, "sessionId"))
-
-    def _open(self, request: Called, params: Json, method: str, v1: Json) -> None:
-        """A session whose id comes with the answer: what is said of it before is told behind (SES-4)."""
-        bridge = self._bridge
-
-        def on_answer(raw: Raw) -> None:
-            result = parse_object(raw)
-            session_id = result.get("sessionId")
-            try:
-                if not isinstance(session_id, str):
-                    raise RpcError(INTERNAL_ERROR, "the agent's answer was malformed: it names no session")
-                session = bridge.open_session(session_id, _roots(params), whole=True)
-            except RpcError as error:
-                bridge.opened_one()
-                bridge.client.fail(request.token, error)
-                return
-            self._answer(request, self._opened(session, result, sessionId=session_id), REQUESTS[method].result)
-            bridge.release(session_id)
-            bridge.opened_one()
-
-        def on_error(error: RpcError) -> None:
-            bridge.client.fail(request.token, error)
-            bridge.opened_one()
-
-        bridge.call(method, encode(v1), on_answer, on_error, request)
-        bridge.opening += 1
-
-    def _opened(self, session: AgentSession, result: Json, **members: Any) -> Json:
-        session.config.take(result)
-        options = session.config.full()
-        session.config.told = options
-        return with_meta({**members, **({"configOptions": options} if options else {})}, result)
-
-    def _list(self, request: Called, params: Json) -> None:
-        if self._of_session("list"):
-            self._forward(request, REQUESTS["session/list"].result)
-            return
-        self._bridge.losses.count("emulated_list")  # B-04
-        if params.get("cursor") is not None:
-            raise invalid_params("no such cursor", ("cursor",))
-        cwd = params.get("cwd")
-        sessions = [session.info() for session in self._bridge.sessions.values() if cwd in (None, session.roots[0])]
-        self._answer(request, {"sessions": sessions}, REQUESTS["session/list"].result)
-
-    def _resume(self, request: Called, params: Json) -> None:
-        replay = params.get("replayFrom")
-        if replay is not None and as_object(replay).get("type") != "start":
-            raise invalid_params("replay from there is not possible", ("replayFrom",))
-        setup = self._setup(params, "sessionId")
-        live = self._bridge.sessions.get(params["sessionId"])
-        if replay is not None:
-            if not self._of_session("load"):
-                raise invalid_params("the agent cannot replay a session", ("replayFrom",))
-            self._attach(request, params, "session/load", setup, "replay")
-        elif self._of_session("resume"):
-            self._attach(request, params, "session/resume", setup, "")
-        elif live is not None:  # the agent has it still
-            self._bridge.losses.count("emulated_resume")
-            self._bridge.open_session(live.id, _roots(params), whole=True)
-            self._answer(request, self._opened(live, {}), REQUESTS["session/resume"].result)
-        elif self._of_session("load"):
-            self._bridge.losses.count("emulated_resume")  # B-02
-            self._attach(request, params, "session/load", setup, "swallow")
-        else:
-            raise _unknown_session(params["sessionId"])
-
-    def _attach(self, request: Called, params: Json, method: str, v1: Json, loading: str) -> None:
-        bridge = self._bridge
-        was_known = params["sessionId"] in bridge.sessions
-        if was_known and (bridge.sessions[params["sessionId"]].loading or bridge.sessions[params["sessionId"]].turn):
-            raise RpcError(INVALID_REQUEST, "Invalid request: the session is at work")
-        session = bridge.open_session(params["sessionId"], _roots(params), whole=bool(loading))
-        session.loading = loading
-        if loading:
-            session.restart_messages()
-
-        def shaped(result: Json) -> Json:
-            session.loading = ""
-            session.break_message()
-            return self._opened(session, result)
-
-        def on_answer(result: Raw) -> None:
-            self._answer(request, shaped(parse_object(result)), REQUESTS["session/resume"].result)
-            kept, session.kept = session.kept, []
-            for update in kept:
-                bridge.tell(session, update)
-
-        def on_error(error: RpcError) -> None:
-            session.loading = ""
-            session.kept.clear()
-            if not was_known:
-                bridge.close_session(session)
-                del bridge.sessions[session.id]
-            bridge.client.fail(request.token, error)
-
-        try:
-            bridge.call(method, encode(v1), on_answer, on_error, request)
-        except RpcError as error:
-            on_error(error)
-
-    def _close(self, request: Called, params: Json) -> None:
-        session = self._known(params)
-
-        def shaped(result: Json) -> Json:
-            self._bridge.close_session(session)
-            return with_meta({}, result)
-
-        if self._of_session("close"):
-            self._bridge.turns.cancel(session)
-            self._ask(request, "session/close", picked(params, "sessionId", "_meta"), shaped)
-            return
-        self._bridge.losses.count("emulated_close")  # B-04
-        self._answer(request, shaped({}))
-
-    def _delete(self, request: Called, params: Json) -> None:
-        session = self._find(params)
-        if session is not None and not session.closed:
-            self._bridge.close_session(session)
-
-        def shaped(result: Json) -> Json:
-            self._bridge.sessions.pop(params["sessionId"], None)
-            return with_meta({}, result)
-
-        self._ask(request, "session/delete", picked(params, "sessionId", "_meta"), shaped)
+        self.answer(request, {})
 
     # ---- work
 
     def _prompt(self, request: Called, params: Json) -> None:
-        session = self._known(params)
-        offered = as_object(as_object(as_object(self._advertised)["capabilities"])["session"]).get("prompt") or {}
-        check_prompt(params["prompt"], offered)
+        session = self.known(params)
+        check_prompt(params["prompt"], self.offered_session.get("prompt") or {})
         v1 = with_meta(picked(params, "sessionId", "prompt"), params)
         self._bridge.turns.prompt(session, Prompt(request.token, v1))
 
     def _set_option(self, request: Called, params: Json) -> None:
-        session = self._known(params)
+        session = self.known(params)
         config, value = session.config, params["value"]
         config_id: str = params["configId"]
         option = config.find(config_id)
@@ -423,11 +284,11 @@ class Requests:
         if change is not None:  # B-12
             method, parameter = change
             v1: Json = {"sessionId": session.id, parameter: value}
-            self._ask(request, method, with_meta(v1, params), shaped, result_type)
+            self.ask(request, method, with_meta(v1, params), shaped, result_type)
             return
         names = ("sessionId", "configId", "value") if wanted == "id" else ("sessionId", "configId", "type", "value")
         v1 = {name: params[name] for name in names}
-        self._ask(request, "session/set_config_option", with_meta(v1, params), shaped, result_type)
+        self.ask(request, "session/set_config_option", with_meta(v1, params), shaped, result_type)
 
     def _suggest(self, request: Called, params: Json) -> None:
         def shaped(result: Json) -> Json:
@@ -437,29 +298,19 @@ class Requests:
                 renamed.append({**v2, "suggestionId": suggestion.get("id", suggestion.get("suggestionId"))})
             return {**result, "suggestions": renamed}
 
-        self._ask(request, "nes/suggest", params, shaped, REQUESTS["nes/suggest"].result)
+        self.ask(request, "nes/suggest", params, shaped, REQUESTS["nes/suggest"].result)
 
     # ---- sessions by id
 
-    def _find(self, params: Json) -> AgentSession | None:
+    def find(self, params: Json) -> AgentSession | None:
         identifier = params.get("sessionId")
         return self._bridge.sessions.get(identifier) if isinstance(identifier, str) else None
 
-    def _known(self, params: Json) -> AgentSession:
-        session = self._find(params)
+    def known(self, params: Json) -> AgentSession:
+        session = self.find(params)
         if session is None or session.closed:
-            raise _unknown_session(params["sessionId"])
+            raise unknown_session(params["sessionId"])
         return session
-
-
-def _unknown_session(session_id: str) -> RpcError:
-    return RpcError(RESOURCE_NOT_FOUND, "Resource not found: session", {"sessionId": session_id})  # ERR-3
-
-
-def _roots(params: Json) -> tuple[str, ...]:
-    directories = params.get("additionalDirectories")
-    more = directories if isinstance(directories, list) else []
-    return (params["cwd"], *(directory for directory in more if isinstance(directory, str)))
 
 
 def _check(type: Any, params: Any) -> None:

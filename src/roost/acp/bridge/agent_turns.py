@@ -67,7 +67,7 @@ class Turns:
             session.turn = None
             bridge.client.fail(prompt.token, error)
             return
-        bridge.set_timer(session, _ACCEPT, bridge.limits.acceptance_grace, lambda: self.accept(session))
+        bridge.set_timer(session.id, _ACCEPT, bridge.limits.acceptance_grace, lambda: self.accept(session))
 
     def accept(self, session: AgentSession) -> None:
         """`{}`, the user's message, `running` (B-01)."""
@@ -75,7 +75,7 @@ class Turns:
         if turn is None or turn.accepted:
             return
         turn.accepted = True
-        bridge.drop_timer(session, _ACCEPT)
+        bridge.drop_timer(session.id, _ACCEPT)
         bridge.losses.count("acceptance")
         bridge.client.answer(turn.prompt.token, b"{}")
         content = turn.prompt.params.get("prompt")
@@ -128,8 +128,8 @@ class Turns:
         if session.turn is not turn:
             return
         if not turn.accepted and error.code in REFUSALS:
-            self._bridge.drop_timer(session, _ACCEPT)
-            self._bridge.drop_timer(session, _CANCEL)
+            self._bridge.drop_timer(session.id, _ACCEPT)
+            self._bridge.drop_timer(session.id, _CANCEL)
             session.turn = None
             self._bridge.client.fail(turn.prompt.token, error)
             self._next(session)
@@ -150,11 +150,11 @@ class Turns:
 
     def _end(self, session: AgentSession, turn: Turn, idle: Json) -> None:
         bridge = self._bridge
-        bridge.drop_timer(session, _CANCEL)
+        bridge.drop_timer(session.id, _CANCEL)
         turn.ending = idle
         bridge.questions.cancel(session.id)
         if bridge.limits.settle_grace > 0 and not session.queue:
-            bridge.set_timer(session, _SETTLE, bridge.limits.settle_grace, lambda: self.settle(session))
+            bridge.set_timer(session.id, _SETTLE, bridge.limits.settle_grace, lambda: self.settle(session))
         else:
             self.settle(session)
 
@@ -163,7 +163,7 @@ class Turns:
         turn = session.turn
         if turn is None or turn.ending is None:
             return
-        self._bridge.drop_timer(session, _SETTLE)
+        self._bridge.drop_timer(session.id, _SETTLE)
         self._bridge.tell(session, {"sessionUpdate": "state_update", "state": "idle", **turn.ending})
         session.turn = None
         session.break_message()
@@ -186,7 +186,7 @@ class Turns:
         turn.cancelled = True
         bridge.agent.notify("session/cancel", b'{"sessionId":%b}' % encode_text(session.id))
         bridge.questions.cancel(session.id)  # B-19
-        bridge.set_timer(session, _CANCEL, bridge.limits.cancel_timeout, lambda: self.give_up(session))
+        bridge.set_timer(session.id, _CANCEL, bridge.limits.cancel_timeout, lambda: self.give_up(session))
 
     def give_up(self, session: AgentSession) -> None:
         """The agent does not end its turn: it is over without it, and what it still answers is ignored (B-06)."""

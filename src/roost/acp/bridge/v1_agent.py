@@ -6,35 +6,37 @@ Whole JSON-RPC messages in, whole messages out. It is a peer on both sides, with
 clock and never raises for what either side sends. Each request gets one answer. The driver calls `expire` when
 `next_deadline` has come, and answers each ServiceRequest.
 
-The rest of it: `agent_turns` (prompts and their end), `agent_requests` (what the client asks), `agent_questions` (what
-the agent asks), `agent_session` (one session's memory).
+The rest of it: `agent_turns` (prompts and their end), `agent_requests` and `agent_sessions` (what the client asks),
+`agent_questions` (what the agent asks), `agent_session` (one session's memory).
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 
 from roost.acp.bridge.agent_questions import Questions
 from roost.acp.bridge.agent_requests import Requests
 from roost.acp.bridge.agent_session import AgentSession
 from roost.acp.bridge.agent_turns import Turns
-from roost.acp.bridge.events import BridgeEvent, Note, SessionClosed, SessionOpened
+from roost.acp.bridge.core import BridgeCore
+from roost.acp.bridge.events import SessionClosed, SessionOpened
 from roost.acp.bridge.limits import DEFAULT_LIMITS, BridgeLimits
-from roost.acp.bridge.losses import LOSSES, Losses
-from roost.acp.bridge.payload import Json, as_object, parse_object, strict
-from roost.acp.bridge.wire import Wire, encode_text, rpc_error
+from roost.acp.bridge.payload import Json, as_object, strict
+from roost.acp.bridge.wire import encode_text
 from roost.acp.v2 import SessionUpdate
-from roost.errors import RpcError
-from roost.rpc.events import Answered, Called, Failed, Notified, PeerEvent, Withdrawn
+from roost.errors import CodecError, RpcError
+from roost.rpc.events import Answered, Called, Failed, Notified
 from roost.rpc.messages import INTERNAL_ERROR, LIMIT_EXCEEDED, UNDECODABLE
 from roost.wire.decode import encode
 
 __all__ = ["V1AgentBridge"]
+
+# What a swallowed replay says of the present rather than of the past (B-02).
+_PRESENT = frozenset({"available_commands_update", "session_info_update", "usage_update"})
 
 
 class _Text(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True, gc=False):
@@ -66,16 +68,7 @@ class _PlainChunk(msgspec.Struct, gc=False):
 _decode_chunk = msgspec.json.Decoder(_PlainChunk).decode
 
 
-class Pending(msgspec.Struct):
-    """A call to the agent, and what becomes of its outcome."""
-
-    answered: Callable[[Raw], None]
-    failed: Callable[[RpcError], None]
-    token: int | None = None  # the client's request behind it
-    raw_id: bytes = b"null"  # ... and its id there
-
-
-class V1AgentBridge:
+class V1AgentBridge(BridgeCore[AgentSession]):
     """One connection to one v1 agent.
 
     `services`: the `fs` and `terminal` of a v1 client's capabilities that the driver serves (`ClientServices` has them
@@ -91,40 +84,15 @@ class V1AgentBridge:
         nonce: str = "",
         limits: BridgeLimits = DEFAULT_LIMITS,
     ) -> None:
+        super().__init__(limits)
         self.services: Json = services or {}
         self.name = name
         self.nonce = nonce
-        self.limits = limits
-        self.losses = Losses()
-        self.client = Wire(answer_malformed=True)
-        self.agent = Wire(answer_malformed=False)
-        self.sessions: dict[str, AgentSession] = {}
-        self.opening = 0
-        """How many answers are awaited that bring a session nobody knows the id of yet."""
-        self.now = 0.0
-        self._calls: dict[int, Pending] = {}
-        self._calls_of: dict[int, int] = {}  # by the token of the client's request
-        self._held: list[tuple[str, PeerEvent]] = []
-        self._timers: dict[tuple[str, str], tuple[float, Callable[[], None]]] = {}
-        self._events: list[BridgeEvent] = []
         self.turns = Turns(self)
         self.questions = Questions(self)
         self.requests = Requests(self)
 
     # ---- what the driver calls
-
-    def from_north(self, message: bytes, now: float) -> None:
-        """One message of the client. A batch is taken apart here: agents die of batches."""
-        self.now = now
-        for event in self.client.receive(message):
-            if isinstance(event, Called):
-                self.requests.take(event)
-            elif isinstance(event, Notified):
-                self.requests.take_notification(event)
-            elif isinstance(event, Answered | Failed):
-                self.questions.settle(event)
-            elif isinstance(event, Withdrawn):
-                self._withdrawn(event.token)
 
     def from_south(self, message: bytes, now: float) -> None:
         """One message of the agent, or a line that is none."""
@@ -142,46 +110,18 @@ class V1AgentBridge:
                 self._pass_chunk(session, params.update)
                 return
         for event in self.agent.receive(message):
-            self._take_from_agent(event)
-
-    def north(self) -> list[bytes]:
-        """Messages for the client, in order, handed out once."""
-        return self.client.drain()
-
-    def south(self) -> list[bytes]:
-        """Messages for the agent, in order, handed out once."""
-        return self.agent.drain()
-
-    def events(self) -> list[BridgeEvent]:
-        """What the driver is to do or to know, in order, handed out once."""
-        for name in self.losses.fresh():
-            loss = LOSSES[name]
-            self.note("info", f"lost toward v{loss.toward}: {loss.lost} ({name}); instead: {loss.instead}")
-        events, self._events = self._events, []
-        return events
-
-    def next_deadline(self) -> float | None:
-        return min((due for due, _ in self._timers.values()), default=None)
-
-    def expire(self, now: float) -> None:
-        self.now = now
-        due = sorted(key for key, (at, _) in self._timers.items() if at <= now)
-        for key in due:
-            timer = self._timers.pop(key, None)
-            if timer is not None:
-                timer[1]()
+            self.take_from_agent(event)
 
     def end_south(self, cause: str, now: float) -> None:
         """The agent is gone. Its turns end with a message, every request of the client is answered (B-37)."""
         self.now = now
         for event in self.agent.end(cause):
-            self._take_from_agent(event)
+            self.take_from_agent(event)
         self.opening = 0
-        self._release_held()
-        for session in self.sessions.values():
-            self.questions.cancel(session.id)
-            self.turns.end_all(session, cause)
+        self.release_all()
         self.questions.cancel(None)
+        for session in self.sessions.values():
+            self.turns.end_all(session, cause)
 
     def end_north(self, cause: str, now: float) -> None:
         """The client is gone: its work is cancelled, the agent's questions are answered so (PER-10)."""
@@ -194,10 +134,11 @@ class V1AgentBridge:
     # ---- services
 
     def service_answered(self, token: int, result: Any) -> None:
+        """`result` is JSON data. Ignored when the agent no longer waits."""
         if self.questions.service_ended(token):
             try:
                 self.agent.answer(token, encode(result))
-            except Exception:
+            except CodecError:
                 self.agent.fail(token, RpcError(INTERNAL_ERROR, "the result cannot be told"))
 
     def service_failed(self, token: int, error: RpcError) -> None:
@@ -229,43 +170,13 @@ class V1AgentBridge:
 
     # ---- for the parts
 
-    def note(self, level: Literal["info", "warning"], text: str) -> None:
-        self._events.append(Note(level, text))
-
-    def emit(self, event: BridgeEvent) -> None:
-        self._events.append(event)
-
-    def call(
-        self,
-        method: str,
-        params: bytes | None,
-        answered: Callable[[Raw], None],
-        failed: Callable[[RpcError], None],
-        request: Called | None = None,
-    ) -> int:
-        """Asks the agent. RpcError when it cannot be asked."""
-        call = self.agent.call(method, params)
-        token, raw_id = (None, b"null") if request is None else (request.token, request.raw_id)
-        self._calls[call] = Pending(answered, failed, token, raw_id)
-        if token is not None:
-            self._calls_of[token] = call
-        return call
-
-    def forget(self, call: int) -> None:
-        """No longer waits for an answer of the agent."""
-        pending = self._calls.pop(call, None)
-        if pending is not None and pending.token is not None:
-            self._calls_of.pop(pending.token, None)
-        self.agent.forget(call)
-
     def scope_of(self, call: Any) -> Json | None:
         """What a question about a call to the agent is about, as the client knows it (B-33): the request it came of, or
         the session of a prompt, whose request has its answer already."""
         for session in self.sessions.values():
             if session.turn is not None and session.turn.prompt.call == call:
                 return {"sessionId": session.id}
-        pending = self._calls.get(call) if type(call) is int else None
-        return None if pending is None or pending.token is None else {"requestId": Raw(pending.raw_id)}
+        return self.request_scope(call)
 
     def tell(self, session: AgentSession, update: Json, meta: Any = None) -> None:
         """One update for the client, made strict; what cannot be is dropped."""
@@ -278,12 +189,6 @@ class V1AgentBridge:
             b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":%b%b}}'
             % (encode_text(session.id), payload, tail)
         )
-
-    def set_timer(self, session: AgentSession, name: str, delay: float, fire: Callable[[], None]) -> None:
-        self._timers[session.id, name] = (self.now + delay, fire)
-
-    def drop_timer(self, session: AgentSession, name: str) -> None:
-        self._timers.pop((session.id, name), None)
 
     def open_session(self, session_id: str, roots: tuple[str, ...], *, whole: bool) -> AgentSession:
         """`whole`: this connection sees all of its messages. RpcError: too many."""
@@ -305,75 +210,41 @@ class V1AgentBridge:
         session.closed = True
         self.emit(SessionClosed(session.id))
 
-    def release(self, session_id: str) -> None:
-        """What came of a session before its answer, now that it is known (SES-4)."""
-        held, self._held = self._held, []
-        for owner, event in held:
-            if owner == session_id:
-                self._take_from_agent(event)
-            else:
-                self._held.append((owner, event))
+    # ---- from the core
 
-    def opened_one(self) -> None:
-        """An answer is no longer awaited; with the last of them goes what belongs to nobody."""
-        self.opening -= 1
-        if self.opening <= 0:
-            self._release_held()
+    def client_asked(self, request: Called) -> None:
+        self.requests.take(request)
 
-    # ---- from the agent
+    def client_told(self, notice: Notified) -> None:
+        self.requests.take_notification(notice)
 
-    def _release_held(self) -> None:
-        held, self._held = self._held, []
-        for _, event in held:
-            self._take_from_agent(event)
+    def client_settled(self, outcome: Answered | Failed) -> None:
+        self.questions.settle(outcome)
 
-    def _take_from_agent(self, event: PeerEvent) -> None:
-        if isinstance(event, Answered | Failed):
-            pending = self._calls.pop(event.call, None)
-            if pending is None:
-                self.losses.count("late_answer")
-                return
-            if pending.token is not None:
-                self._calls_of.pop(pending.token, None)
-            if isinstance(event, Answered):
-                pending.answered(event.result)
-            else:
-                pending.failed(rpc_error(event.error))
-        elif isinstance(event, Withdrawn):
-            self.questions.withdrawn(event.token)
-        elif isinstance(event, Called | Notified):
-            params = parse_object(event.params)
-            owner = params.get("sessionId")
-            if isinstance(owner, str) and owner not in self.sessions and self.opening > 0:
-                if len(self._held) < self.limits.held_messages:
-                    self._held.append((owner, event))
-                elif isinstance(event, Called):
-                    self.agent.fail(event.token, RpcError(LIMIT_EXCEEDED, "Limit exceeded: held_messages"))
-                else:
-                    self.losses.count("early_update")
-            elif isinstance(event, Called):
-                self.questions.take(event, params)
-            elif event.method == "session/update":
-                self._update(params)
-            else:
-                self.questions.take_notification(event, params)
-        elif type(event).__name__ == "Unmatched":
-            self.losses.count("late_answer")
+    def client_withdrew(self, token: int) -> None:
+        self.turns.withdraw(token)
 
-    def _update(self, params: Json) -> None:
+    def agent_asked(self, request: Called, params: Json) -> None:
+        self.questions.take(request, params)
+
+    def agent_withdrew(self, token: int) -> None:
+        self.questions.withdrawn(token)
+
+    def agent_told(self, notice: Notified, params: Json) -> None:
+        if notice.method != "session/update":
+            self.questions.take_notification(notice, params)
+            return
         session = self.sessions.get(params["sessionId"]) if isinstance(params.get("sessionId"), str) else None
         if session is None or session.closed:
             self.losses.count("early_update")
             return
-        update = as_object(params.get("update"))
         if session.turn is not None and not session.turn.accepted:
             self.turns.accept(session)
-        swallowed = session.loading == "swallow"
-        for shaped in session.shaped(update):
-            if not swallowed:
+        for shaped in session.shaped(as_object(params.get("update"))):
+            if session.loading != "swallow":
                 self.tell(session, shaped, params.get("_meta"))
-            elif shaped["sessionUpdate"] in ("available_commands_update", "session_info_update", "usage_update"):
-                session.kept.append(shaped)  # it is no history: the client needs it (B-02)
+            elif shaped["sessionUpdate"] in _PRESENT:
+                session.kept.append(shaped)
 
     def _pass_chunk(self, session: AgentSession, chunk: _Chunk) -> None:
         kind, given = chunk.session_update, chunk.message_id
@@ -386,11 +257,3 @@ class V1AgentBridge:
             b'"messageId":%b,"content":{"type":"text","text":%b}}}}'
             % (encode_text(session.id), kind.encode(), encode_text(given), encode_text(chunk.content.text))
         )
-
-    def _withdrawn(self, token: int) -> None:
-        """The client no longer waits for an answer: of a prompt in the queue, or of a call to the agent (B-32)."""
-        call = self._calls_of.get(token)
-        if call is not None:
-            self.agent.withdraw(call)
-        else:
-            self.turns.withdraw(token)
