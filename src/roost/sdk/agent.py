@@ -25,7 +25,7 @@ from roost.acp.view import ViewLimits
 from roost.errors import LocalProtocolError, RpcError
 from roost.rpc.messages import INVALID_PARAMS
 from roost.sdk.agent_auth import AuthMethods, LoginHandler
-from roost.sdk.agent_link import AgentLink
+from roost.sdk.agent_link import AgentLink, require_extension
 from roost.sdk.agent_sessions import AgentSessions
 from roost.sdk.connection import Connection
 from roost.sdk.history import DEFAULT_HISTORY_LIMITS
@@ -247,8 +247,7 @@ class Agent:
         return self._extension(method, True)
 
     def _extension(self, method: str, notification: bool) -> Callable[[F], F]:
-        if not method.startswith("_"):
-            raise LocalProtocolError(f"the name of an extension starts with _, not {method!r} (EXT-3)")
+        require_extension(method)
 
         def register(handler: F) -> F:
             self._extensions.append((method, handler, notification))

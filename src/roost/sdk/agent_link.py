@@ -7,7 +7,7 @@ not advertised on this connection does not exist (INI-1, INI-18, ERR-4).
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from roost.acp import v2
 from roost.acp.dialect import V1, V2, negotiate
 from roost.acp.paths import is_absolute
 from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
-from roost.errors import CodecError, RpcError, format_path
+from roost.errors import CodecError, LocalProtocolError, RpcError, format_path
 from roost.rpc.messages import AUTH_REQUIRED, INVALID_REQUEST, METHOD_NOT_FOUND
 from roost.sdk.connection import Connection
 from roost.sdk.handlers import invalid_params, undecodable
@@ -79,6 +79,18 @@ class AgentLink:
         if self.agent.auth.required and not self.logged_in and self.advertised and self.advertised.auth_methods:
             raise RpcError(AUTH_REQUIRED, "Authentication required")
 
+    # ---- beyond the protocol
+
+    async def call_extension(self, method: str, params: Any = None) -> Any:
+        """Asks the client by a request of your own, `_vendor/name` (EXT-3). Plain JSON data both ways."""
+        require_extension(method)
+        return decode(Any, await self.connection.call_raw(method, params))
+
+    def notify_extension(self, method: str, params: Any = None) -> None:
+        """Tells the client by a notification of your own."""
+        require_extension(method)
+        self.connection.notify_raw(method, params)
+
     # ---- negotiation
 
     def _gate(self, method: str) -> RpcError | None:
@@ -109,6 +121,12 @@ class AgentLink:
         self.position_encoding = self.agent.choose_encoding(capabilities)
         self.advertised = self.agent.advertise(negotiate(requested, (V2,)).version, capabilities, self)
         return self.advertised
+
+
+def require_extension(method: str) -> None:
+    """LocalProtocolError: that is no name of an extension."""
+    if not method.startswith("_"):
+        raise LocalProtocolError(f"the name of an extension starts with _, not {method!r} (EXT-3)")
 
 
 def check_absolute(path: str, *where: str | int) -> None:
