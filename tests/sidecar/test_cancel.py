@@ -286,9 +286,45 @@ def test_a_turn_whose_end_waits_behind_a_slow_caller_is_not_wedged() -> None:
     request = cancel(rig, caller, session)
     rig.agent.result({"id": 3}, CANCELLED)  # said, and not read
     rig.advance(30)
-    assert rig.agent.signals == []
+    assert rig.agents["acp-agent-1"].signals == []
     rig.feed(events.CallerUnblocked(caller))
     assert outcome(rig, caller, request) is True
+
+
+def test_a_wedged_agent_that_is_paused_is_read_to_its_end() -> None:
+    rig, caller, session, _ = running(stuck_caller_timeout=5.0)
+    cancel(rig, caller, session)
+    rig.feed(events.CallerBlocked(caller))
+    rig.advance(10.1)
+    assert rig.agents["acp-agent-1"].signals == [9]
+    assert rig.state(caller, session).process_id == "acp-agent-2"
+    assert rig.agent.paused
+
+
+def test_a_second_cancel_of_a_wedged_version_2_turn_hears_the_same() -> None:
+    rig, caller, session, _ = running(2)
+    rig.agent.result({"id": 3}, {})
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    first = cancel(rig, caller, session)
+    rig.advance(5)
+    second = cancel(rig, caller, session)
+    rig.advance(5.1)
+    assert outcome(rig, caller, first) is outcome(rig, caller, second) is True
+
+
+def test_a_version_2_turn_of_several_prompts_is_cancelled_once_and_the_next_one_is_watched_too() -> None:
+    rig, caller, session, _ = running(2)
+    rig.agent.result({"id": 3}, {})
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    rig.prompt(caller, session)
+    rig.agent.result({"id": 4}, {})
+    rig.advance(601)
+    assert len(rig.agent.requests("session/cancel")) == 1
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="cancelled")
+    rig.prompt(caller, session)
+    rig.agent.result({"id": 5}, {})
+    rig.advance(601)
+    assert len(rig.agent.requests("session/cancel")) == 2
 
 
 def test_a_slow_caller_does_not_protect_a_wedged_agent_for_ever() -> None:

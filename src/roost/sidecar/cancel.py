@@ -85,9 +85,7 @@ def end_wedged_turn(context: Context, session: Session, link: Link) -> Conversat
         session.publish_update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"})
     for call, wait in list(session.prompts.items()):
         wait.resolve(cut_short(link, call))
-        link.forget(call)
     session.turns.reset("cancelled")
-    yield context.stage.later  # those who wait hear of it first
     yield from kill_agent(context, link)  # the next prompt is for the next agent
 
 

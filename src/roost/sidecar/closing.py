@@ -9,7 +9,7 @@ import msgspec
 from roost.errors import RpcError
 from roost.rpc.messages import REQUEST_CANCELLED
 from roost.sidecar.callers import Connection
-from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, ResumeAgent, SignalAgent
+from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, SignalAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpSessionClosedResponse
@@ -25,9 +25,8 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
     if link.ending is not None:
         yield link.ending
         return
-    if link.paused and not link.gone:
-        context.emit(ResumeAgent(link.process))  # its end comes after its output
     link.ending = context.stage.wait()
+    link.doom()
     if not link.gone:
         limits = context.limits
         context.emit(CloseAgentInput(link.process))
@@ -49,6 +48,7 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
 
 def kill_agent(context: Context, link: Link) -> Conversation[None]:
     """SIGKILL, and the wait for the exit, which then counts as a crash."""
+    link.doom()
     if not link.gone:
         context.emit(SignalAgent(link.process, SIGKILL))
         yield from _gone(context, link, context.limits.reap_timeout)

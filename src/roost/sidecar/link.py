@@ -120,6 +120,7 @@ class Link:
         self.exit = stage.wait()
         self.aftermath = stage.wait()  # of a crash: settles with a restart.Recovery, or None when the session closed
         self.ending: Wait | None = None  # once it is being ended: settles when it is forgotten
+        self.doomed = False  # its end is near, and comes after its output: it is not paused any more
         self.queued_input = 0
         self.last_output = stage.now
         self.activity = Activity(
@@ -310,20 +311,26 @@ class Link:
     # ---- back-pressure
 
     def pause_for(self, connection: int) -> None:
-        if not self._paused_for and not self.gone and self.ending is None:  # what ends is read to its end
+        if not self._paused_for and not self.gone and not self.doomed:
             self._context.emit(PauseAgent(self.process))
         self._paused_for.add(connection)
 
     def unpause_for(self, connection: int) -> None:
         if connection in self._paused_for:
             self._paused_for.discard(connection)
-            if not self._paused_for and not self.gone and self.ending is None:
+            if not self._paused_for and not self.gone and not self.doomed:
                 self.last_output = self._context.stage.now  # its silence was ours
                 self._context.emit(ResumeAgent(self.process))
 
     @property
     def paused(self) -> bool:
-        return bool(self._paused_for) and self.ending is None
+        return bool(self._paused_for) and not self.doomed
+
+    def doom(self) -> None:
+        """From now on it is read to its end, whoever does not read it."""
+        if self.paused and not self.gone:
+            self._context.emit(ResumeAgent(self.process))
+        self.doomed = True
 
 
 def _tag(params: msgspec.Raw) -> str | None:
