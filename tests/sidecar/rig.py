@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from roost.sidecar import commands, events
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import (
@@ -23,6 +25,17 @@ from roost.sidecar.gen.messages import (
     AcpSessionCreatedResponse,
     AcpSessionRequest,
     decode_acp_event,
+)
+from roost.sidecar.journal import (
+    Append,
+    Change,
+    ChangeSession,
+    DeleteSession,
+    Entry,
+    Kind,
+    OpenSession,
+    StoredPrompt,
+    StoredSession,
 )
 from roost.sidecar.launch import AgentProgram, Launch
 from roost.sidecar.limits import Limits
@@ -137,11 +150,53 @@ class Agent:
         return [message for message in self.heard if "method" not in message]
 
 
+class Shelf:
+    """A journal as plain as can be; outlives the rig, as a file outlives a daemon."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, StoredSession] = {}
+        self.entries: dict[str, list[Entry]] = {}
+        self.keys: dict[tuple[str, str], StoredPrompt] = {}
+        self.failure: str | None = None
+        self.stuck = False
+        self.waiting: list[int] = []
+
+    def take(self, changes: tuple[Change, ...]) -> None:
+        for change in changes:
+            match change:
+                case OpenSession(session=session):
+                    assert session.session_id not in self.sessions
+                    self.sessions[session.session_id] = session
+                    self.entries[session.session_id] = []
+                case ChangeSession(session_id=session_id, fields=fields) if session_id in self.sessions:
+                    self.sessions[session_id] = replace(self.sessions[session_id], **fields)
+                case Append(entry=entry) if entry.session_id in self.sessions:
+                    session = self.sessions[entry.session_id]
+                    assert entry.number == session.last_number + 1, "numbers have no holes"
+                    self.sessions[entry.session_id] = replace(session, last_number=entry.number)
+                    self.entries[entry.session_id].append(entry)
+                    if entry.kind is Kind.PROMPT and (key := json.loads(entry.body)["key"]) is not None:
+                        self.keys.setdefault((entry.session_id, key), StoredPrompt(entry.number, b""))
+                case DeleteSession(session_id=session_id):
+                    self.sessions.pop(session_id, None)
+                    self.entries.pop(session_id, None)
+
+    def kinds(self, session_id: str) -> list[str]:
+        return [entry.kind.value for entry in self.entries[session_id]]
+
+
 class Rig:
     """Feeds one engine, carries its commands out, and keeps what callers were told."""
 
-    def __init__(self, script: Callable[[Agent, Json], bool | None] | None = None, **limits: Any) -> None:
-        self.engine = Engine(Limits(**limits), version="1.2.3", folder="/instructions")
+    def __init__(
+        self,
+        script: Callable[[Agent, Json], bool | None] | None = None,
+        *,
+        journal: Shelf | None = None,
+        **limits: Any,
+    ) -> None:
+        self.shelf = journal
+        self.engine = Engine(Limits(**limits), version="1.2.3", folder="/instructions", journal=journal is not None)
         self.script = script or (lambda agent, message: False)
         self.capabilities: Json = {}  # of the agents started from now on
         self.session_id: str | None = None
@@ -160,7 +215,7 @@ class Rig:
         self.disconnected: list[commands.Disconnect] = []
         self.forgotten: list[str] = []
         self.spawned: set[str] = set()
-        self.records: dict[str, Any] = {}  # what SessionQuery finds
+        self.records: dict[str, Any] = {}  # what SessionQuery finds, besides the shelf
         self._unanswered: set[tuple[int, int]] = set()
         self._pending: deque[Any] = deque()
         self._working = False
@@ -332,6 +387,13 @@ class Rig:
                 self.forgotten.append(process)
             case commands.Load(ticket=ticket, query=query):
                 self._follow(events.RecordLoaded(ticket, self.look_up(query)))
+            case commands.Persist(changes=changes, ticket=ticket):
+                assert self.shelf is not None, "nothing is kept without a journal"
+                self.shelf.take(changes)
+                if ticket and not self.shelf.stuck:
+                    self._follow(events.ChangesStored(ticket, self.shelf.failure))
+                elif ticket:
+                    self.shelf.waiting.append(ticket)
             case commands.Disconnect():
                 self.disconnected.append(command)
             case commands.Note():
@@ -345,8 +407,24 @@ class Rig:
             case commands.AgentsQuery():
                 return [AcpAgentEntry(name, True, program.entrypoint) for name, program in self.programs.items()]
             case commands.SessionQuery(session_id=session_id):
-                return self.records.get(session_id)
+                return self.records.get(session_id) or (self.shelf and self.shelf.sessions.get(session_id))
+            case commands.SessionsQuery(caller=caller) if self.shelf is not None:
+                return [session for session in self.shelf.sessions.values() if session.owner == caller]
+            case commands.HistoryQuery(session_id=session_id, after=after, limit=limit) if self.shelf is not None:
+                found = [entry for entry in self.shelf.entries.get(session_id, ()) if entry.number > after]
+                return found[:limit]
+            case commands.PromptQuery(session_id=session_id, key=key) if self.shelf is not None:
+                return self.shelf.keys.get((session_id, key))
+            case commands.TranscriptQuery(session_id=session_id, cwd=cwd):
+                return f"{cwd}/{session_id}.md"
         return None
+
+    def store(self, failure: str | None = None) -> None:
+        """The store, which was stuck, says of everything that it is durable, or why not."""
+        assert self.shelf is not None
+        waiting, self.shelf.waiting = self.shelf.waiting, []
+        for ticket in waiting:
+            self.feed(events.ChangesStored(ticket, failure))
 
 
 def create_request(agent: str = "echo", **fields: Any) -> AcpCreateSessionRequest:

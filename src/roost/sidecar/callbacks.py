@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from roost.errors import RpcError
+from roost.errors import RpcError, SidecarError
 from roost.rpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, id_key, is_legal_id
 from roost.sidecar import permissions
 from roost.sidecar.activity import LABEL_LENGTH
 from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AskCaller
 from roost.sidecar.context import Context
-from roost.sidecar.conversation import Timer
+from roost.sidecar.conversation import Conversation, Timer
 from roost.sidecar.gen.messages import (
     AcpCallback,
     AcpCallbackResponse,
@@ -27,10 +27,13 @@ from roost.sidecar.gen.messages import (
     AcpPermissionCallback,
     AcpPermissionCallbackResponse,
 )
+from roost.sidecar.journal import Kind
 from roost.sidecar.limits import Gauge
 from roost.sidecar.payloads import UNREADABLE, compact
+from roost.sidecar.redaction import redact_params
 
 if TYPE_CHECKING:
+    from roost.sidecar.keeper import Journal
     from roost.sidecar.link import Inbound, Link
 
 PERMISSION_METHODS = frozenset(("session/request_permission", "request/permission"))
@@ -64,6 +67,7 @@ class Asks:
         self._closed: str | None = None  # why nobody is asked any more
         self._refusals = 0
         self._gauge = Gauge("callbacks_per_session", context.limits.callbacks_per_session, context.warn)
+        self.journal: Journal | None = None  # of the session, where it is kept
         self.session_id = session_id
         self.audience = audience
         self.last_settled = context.stage.now
@@ -88,6 +92,7 @@ class Asks:
         self._gauge.watch(len(self._open))
         timeout = self._context.limits.callback_timeout
         ask.timer = self._context.stage.after(timeout, lambda: self._timed_out(ask))
+        self._keep_question(ask)
         payload = self._callback(ask)
         for connection in self.audience:
             callback = connection.next_callback()
@@ -110,10 +115,37 @@ class Asks:
         inbound = ask.inbound
         if ask.is_permission:
             reply = payload.reply if isinstance(payload, AcpPermissionCallbackResponse) else "reject"
-            self._link.answer(inbound.token, permissions.outcome(reply, inbound.params))
+            result = permissions.outcome(reply, inbound.params)
+            self._keep_decision(ask, "caller", reply=reply, result=msgspec.Raw(result))
+            self._context.stage.start(self._pass_on(ask, result))
         else:
             text = payload.response if isinstance(payload, AcpHostRequestCallbackResponse) else None
+            self._keep_decision(ask, "caller", answered=text is not None)
             self._answer_host_request(inbound, text)
+
+    def _pass_on(self, ask: Ask, result: bytes) -> Conversation[None]:
+        """A decision reaches the agent when it is durable; what cannot be kept is no consent."""
+        if self.journal is not None:
+            try:
+                yield from self.journal.promise()
+            except SidecarError as error:
+                self._context.note("error", f"{self._link.process}: a decision could not be kept: {error}")
+                result = permissions.refusal(ask.inbound.params)
+        self._link.answer(ask.inbound.token, result)
+
+    def _keep_question(self, ask: Ask) -> None:
+        if self.journal is not None:
+            inbound = ask.inbound
+            params = None if inbound.params is None else msgspec.Raw(redact_params(inbound.params))
+            if ask.is_permission:
+                self.journal.add(Kind.PERMISSION, {"id": inbound.token, "params": params})
+            else:
+                body = {"id": inbound.token, "method": inbound.method[:LABEL_LENGTH], "params": params}
+                self.journal.add(Kind.REQUEST, body)
+
+    def _keep_decision(self, ask: Ask, by: str, **outcome: object) -> None:
+        if self.journal is not None:
+            self.journal.add(Kind.DECISION, {"id": ask.inbound.token, "by": by, **outcome})
 
     def _answer_host_request(self, inbound: Inbound, text: str | None) -> None:
         if text is None:
@@ -138,12 +170,14 @@ class Asks:
         """The agent took its question back; it is still owed an answer (CAN-4)."""
         ask = self._open.get(token)
         if ask is not None and self._close(ask):
+            self._keep_decision(ask, "agent", withdrawn=True)
             self._link.fail(token, RpcError(REQUEST_CANCELLED, "request cancelled"))
 
     def cancel_turn(self) -> None:
         """The turn was cancelled: permissions and elicitations are answered so (CAN-13, ELI-17); the rest go on."""
         for ask in list(self._open.values()):
             if ask.is_permission and self._close(ask):
+                self._keep_decision(ask, "cancel", result=msgspec.Raw(permissions.CANCELLED))
                 self._link.answer(ask.inbound.token, permissions.CANCELLED)
             elif ask.inbound.method == ELICITATION and self._close(ask):
                 self._link.answer(ask.inbound.token, b'{"action":"cancel"}')
@@ -181,6 +215,7 @@ class Asks:
         # The first few are told; an agent that goes on asking must not fill the log.
         level = "info" if self._refusals <= REFUSALS_TOLD else "debug"
         self._context.note(level, f"{self._link.process}: {inbound.method[:LABEL_LENGTH]} refused: {why}")
+        self._keep_decision(ask, "policy", refused=why)
         if ask.is_permission:
             result = permissions.CANCELLED if cancelled else permissions.refusal(inbound.params)
             self._link.answer(inbound.token, result)

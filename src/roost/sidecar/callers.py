@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roost.errors import SidecarError
-from roost.sidecar.conversation import Timer
+from roost.sidecar.conversation import Timer, Wait
 from roost.sidecar.limits import Gauge
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Caller:
         self.connections: dict[int, Connection] = {}
         self.sessions: dict[str, Session] = {}
         self.opening = 0
+        self.waking: dict[str, Wait] = {}  # sessions that are being woken, by id
         self.session_count = Gauge("sessions_per_caller", context.limits.sessions_per_caller, context.warn)
 
 

@@ -8,11 +8,9 @@ import msgspec
 
 from roost.errors import RpcError
 from roost.rpc.messages import REQUEST_CANCELLED
-from roost.sidecar.callers import Connection
 from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, SignalAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
-from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpSessionClosedResponse
 from roost.sidecar.link import Answer, Link
 from roost.sidecar.sessions import Life, Session
 
@@ -69,15 +67,6 @@ def _gone(context: Context, link: Link, grace: float) -> Conversation[None]:
         yield context.stage.within(grace, link.exit)
     except TimedOut:
         pass
-
-
-def close_session(
-    context: Context, connection: Connection, request: AcpCloseSessionRequest
-) -> Conversation[AcpSessionClosedResponse]:
-    """AcpCloseSessionRequest (2.4): the record goes first, then the agent."""
-    session = context.sessions.owned(request.session_id, connection.caller)
-    yield from end_session(context, session)
-    return AcpSessionClosedResponse(session_id=request.session_id)
 
 
 def end_session(context: Context, session: Session) -> Conversation[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roost.sidecar.gen.messages import AcpCallback, AcpResponse
+from roost.sidecar.journal import Change
 from roost.sidecar.launch import Launch
 
 SIGKILL = 9
@@ -90,13 +91,42 @@ class AgentsQuery(msgspec.Struct, frozen=True):
 
 
 class SessionQuery(msgspec.Struct, frozen=True):
-    """A stored session of this caller. The answer is a SessionRecord, FOREIGN, or None."""
+    """A stored session, whoever owns it. The answer is a StoredSession, or None."""
 
     session_id: str
+
+
+class SessionsQuery(msgspec.Struct, frozen=True):
+    """The stored sessions of a caller, newest first. The answer is a list of StoredSession."""
+
     caller: str
+    after: tuple[float, str] | None
+    limit: int
 
 
-Query = AgentQuery | AgentsQuery | SessionQuery
+class HistoryQuery(msgspec.Struct, frozen=True):
+    """Entries of a stored session with larger numbers. The answer is a list of Entry."""
+
+    session_id: str
+    after: int
+    limit: int
+
+
+class PromptQuery(msgspec.Struct, frozen=True):
+    """The prompt of a stored session that had this idempotency key. The answer is a StoredPrompt, or None."""
+
+    session_id: str
+    key: str
+
+
+class TranscriptQuery(msgspec.Struct, frozen=True):
+    """The history of a stored session as a file that an agent with this cwd can read. The answer is its path."""
+
+    session_id: str
+    cwd: str
+
+
+Query = AgentQuery | AgentsQuery | SessionQuery | SessionsQuery | HistoryQuery | PromptQuery | TranscriptQuery
 
 
 class Load(msgspec.Struct, frozen=True, gc=False):
@@ -104,6 +134,13 @@ class Load(msgspec.Struct, frozen=True, gc=False):
 
     ticket: int
     query: Query
+
+
+class Persist(msgspec.Struct, frozen=True, gc=False):
+    """Changes for the journal, in order. With a ticket (not 0) they are to be durable at once; ChangesStored says so."""
+
+    changes: tuple[Change, ...]
+    ticket: int
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
@@ -127,5 +164,6 @@ Command = (
     | ResumeAgent
     | ForgetAgent
     | Load
+    | Persist
     | Note
 )

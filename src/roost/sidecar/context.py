@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from roost.errors import SidecarError
 from roost.sidecar.commands import Command, Load, Note, Query
 from roost.sidecar.conversation import Conversation, Stage, TimedOut, Wait
+from roost.sidecar.keeper import Keeper
+from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Gauge, Limits
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class Context:
     kill: Callable[[Link], None]
     """Ends an agent that cannot be gone on with; what follows is a crash like any other."""
 
-    def __init__(self, limits: Limits, version: str, folder: str) -> None:
+    def __init__(self, limits: Limits, version: str, folder: str, *, journal: bool) -> None:
         self.limits = limits
         self.version = version
         self.folder = folder
@@ -38,8 +40,11 @@ class Context:
         self._last_ticket = 0
         self._last_process = 0
         self.emit = self._commands.append
+        self.keeper = Keeper(self.stage, limits, self.emit, enabled=journal)
+        self.secrets: dict[str, Launch] = {}  # launches of sleeping sessions, whose secrets the journal does not have
 
     def drain(self) -> list[Command]:
+        self.keeper.flush()
         commands = self._commands[:]
         self._commands.clear()
         return commands

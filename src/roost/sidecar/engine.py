@@ -13,7 +13,7 @@ from typing import Any
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar import events
 from roost.sidecar.callers import Callers, Connection
-from roost.sidecar.closing import close_session, end_agent, end_session, kill_agent
+from roost.sidecar.closing import end_agent, end_session, kill_agent
 from roost.sidecar.commands import AgentsQuery, Command, Disconnect, Publish, Reply
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
@@ -30,14 +30,15 @@ from roost.sidecar.gen.messages import (
     AcpResponse,
     AcpResumeSessionRequest,
     AcpSessionRequest,
-    AcpSessionStateResponse,
     encode_acp_event,
 )
+from roost.sidecar.inventory import INVENTORY, inventory
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Limits
 from roost.sidecar.link import Link
 from roost.sidecar.open import Outcome, create_session, shutting_down
 from roost.sidecar.prompt import session_request
+from roost.sidecar.rest import close_session, get_session_state
 from roost.sidecar.restart import recover
 from roost.sidecar.resume import resume_session
 from roost.sidecar.sessions import Session, Sessions
@@ -48,10 +49,20 @@ DELIVER_REFUSED = (
 
 
 class Engine:
-    """One daemon's rules. `version` is Roost's; `folder` is where files for agents may be written."""
+    """One daemon's rules. `version` is Roost's; `folder` is where files for agents may be written.
 
-    def __init__(self, limits: Limits | None = None, *, version: str = "0", folder: str = "/tmp") -> None:  # noqa: S108
-        self._context = context = Context(limits or Limits(), version, folder)
+    `journal`: there is a store behind the driver, and sessions of named callers are kept in it.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        version: str = "0",
+        folder: str = "/tmp",  # noqa: S108
+        journal: bool = False,
+    ) -> None:
+        self._context = context = Context(limits or Limits(), version, folder, journal=journal)
         context.callers = Callers(context)
         context.sessions = Sessions(context)
         context.sessions.crashed = self._crashed
@@ -71,6 +82,7 @@ class Engine:
             events.AgentInputQueued: self._agent_input_queued,
             events.AgentExited: self._agent_exited,
             events.RecordLoaded: self._record_loaded,
+            events.ChangesStored: self._changes_stored,
             events.ShutdownRequested: self._shutdown_requested,
         }
 
@@ -214,6 +226,8 @@ class Engine:
     def _dispatch(self, connection: Connection, request: AcpRequest) -> Conversation[Any]:
         context = self._context
         match request:
+            case AcpSessionRequest(method=method) if method.startswith(INVENTORY):
+                return inventory(context, connection, request)
             case AcpSessionRequest():
                 return session_request(context, connection, request)
             case AcpCreateSessionRequest() | AcpResumeSessionRequest() if context.shutting_down:
@@ -284,6 +298,9 @@ class Engine:
     def _record_loaded(self, event: events.RecordLoaded) -> None:
         self._context.loaded(event.ticket, event.value)
 
+    def _changes_stored(self, event: events.ChangesStored) -> None:
+        self._context.keeper.stored(event.ticket, event.failure)
+
     def _shutdown_requested(self, event: events.ShutdownRequested) -> None:
         context = self._context
         context.shutting_down = True
@@ -292,16 +309,6 @@ class Engine:
                 self._stage.start(end_agent(context, link, failed=True))
         for session in context.sessions:
             self._stage.start(end_session(context, session))
-
-
-def get_session_state(
-    context: Context, connection: Connection, request: AcpGetSessionStateRequest
-) -> Conversation[AcpSessionStateResponse]:
-    """AcpGetSessionStateRequest (2.3): read only."""
-    session = context.sessions.owned(request.session_id, connection.caller)
-    session.join(connection)
-    return session.state()
-    yield  # a conversation that never waits
 
 
 def list_agents(context: Context) -> Conversation[AcpListAgentsResponse]:

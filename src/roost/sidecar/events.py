@@ -95,6 +95,13 @@ class RecordLoaded(msgspec.Struct, frozen=True, gc=False):
     value: Any
 
 
+class ChangesStored(msgspec.Struct, frozen=True, gc=False):
+    """The answer to a Persist with a ticket. `failure` None: it is durable; else why it is not."""
+
+    ticket: int
+    failure: str | None
+
+
 class ShutdownRequested(msgspec.Struct, frozen=True, gc=False):
     """The daemon ends: every session is closed, and no new one is opened."""
 
@@ -113,5 +120,6 @@ Event = (
     | AgentInputQueued
     | AgentExited
     | RecordLoaded
+    | ChangesStored
     | ShutdownRequested
 )

@@ -84,6 +84,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     last_number: int = 0
     turn_open: bool = False
     interrupted: bool = False
+    closed: bool = False  # by its owner: it is woken by a resume only
     created_at: float = 0.0
     updated_at: float = 0.0
 
@@ -103,7 +104,7 @@ class StoredPrompt(msgspec.Struct, frozen=True):
 # What a session may change in later; the rest is fixed, or follows from its entries.
 CHANGEABLE: Final = frozenset(
     {"live_id", "launch", "title", "modes", "config_options", "capabilities", "info", "usage", "turn_open"}
-    | {"interrupted"}
+    | {"interrupted", "closed"}
 )
 
 
@@ -131,7 +132,7 @@ class Append(msgspec.Struct, frozen=True, gc=False):
 
 
 class Restore(msgspec.Struct, frozen=True):
-    """Entries of an import: with their times and holes, after what is there."""
+    """Entries of an import: with their times and holes, after what is there. The session's own time stays."""
 
     session_id: str
     entries: tuple[Entry, ...]

@@ -42,6 +42,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     restarts: int = 3  # automatic restarts of one session -> it is given up
 
     hello_timeout: float = 5.0  # from connecting to a complete Hello -> the connection is refused
+    store_timeout: float = 10.0  # the journal's word that something is durable -> the request fails with `io`
+    sleep_after: float = 1800.0  # nothing under way in a session of a named caller -> its agent is ended; 0: never
     load_timeout: float = 30.0  # the store's or the catalogue's answer -> the request fails
     initialize_timeout: float = 30.0  # the agent's answer to initialize -> the agent is ended
     session_open_timeout: float = 60.0  # its answer to session/new, session/load, session/resume -> the agent is ended

@@ -11,17 +11,19 @@ from roost.acp.dialect import V2
 from roost.errors import ProcessError, RemoteProtocolError, SidecarError
 from roost.sidecar.callbacks import Asks
 from roost.sidecar.callers import Connection
-from roost.sidecar.closing import end_agent
+from roost.sidecar.closing import end_agent, end_session
 from roost.sidecar.commands import AgentQuery, SpawnAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.facts import Facts
 from roost.sidecar.gen.messages import AcpCreateSessionRequest, AcpResponse
 from roost.sidecar.instructions import instruct, instruction_text
+from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import Launch, check_launch, launch_of, unknown_agent
 from roost.sidecar.limits import Gauge, limit_exceeded
 from roost.sidecar.link import AgentGone, Answer, Inbound, LineTooLong, Link
 from roost.sidecar.payloads import Json, compacted, decoded, members, string
+from roost.sidecar.rest import keep
 from roost.sidecar.sessions import Session, publish_stderr
 
 T = TypeVar("T")
@@ -172,6 +174,7 @@ def create_session(context: Context, connection: Connection, request: AcpCreateS
 
     def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
         session = yield from open_new(context, bootstrap, connection)
+        yield from kept(context, session, bootstrap)
         response = session.facts.created(session.id, session.link.pid)
         return Outcome(response, lambda: deliver(session, bootstrap))
 
@@ -224,8 +227,19 @@ def open_new(context: Context, bootstrap: Bootstrap, connection: Connection) -> 
     return adopt(context, bootstrap, connection, session_id, opened)
 
 
-def adopt(context: Context, bootstrap: Bootstrap, connection: Connection, session_id: str, opened: Json) -> Session:
-    """Makes a session of a bootstrapped agent. Raises SidecarError when that cannot be."""
+def adopt(
+    context: Context,
+    bootstrap: Bootstrap,
+    connection: Connection,
+    session_id: str,
+    opened: Json,
+    *,
+    record: StoredSession | None = None,
+) -> Session:
+    """Makes a session of a bootstrapped agent; `record` is what the journal has of it already.
+
+    Raises SidecarError when that cannot be.
+    """
     limits, link = context.limits, bootstrap.link
     connection.require_presence()
     if link.ending is not None:
@@ -246,13 +260,33 @@ def adopt(context: Context, bootstrap: Bootstrap, connection: Connection, sessio
         if hearer.blocked:
             link.pause_for(hearer.number)
     context.sessions.add(session)
+    keep(context, session, record)
     return session
 
 
-def deliver(session: Session, bootstrap: Bootstrap) -> None:
-    """What the agent told before its session was open, in order, right after the answer."""
+def kept(context: Context, session: Session, bootstrap: Bootstrap) -> Conversation[None]:
+    """A session is in the journal before anybody hears of it. What its agent tells meanwhile waits with the rest."""
+    if session.journal is None:
+        return
+    link = bootstrap.link
+    link.sink = bootstrap
+    try:
+        yield from session.journal.promise()
+    except SidecarError:
+        yield from end_session(context, session)
+        raise
+    link.sink = session
+    if link.gone:
+        session.exited(link.exit.value)
+
+
+def deliver(session: Session, bootstrap: Bootstrap, *, heard_before: bool = False) -> None:
+    """What the agent told before its session was open, in order, right after the answer. A replay is not kept again."""
     for line, method, update in bootstrap.notifications:
-        session.noticed(line, method, update)
+        if heard_before:
+            session.publish(line)
+        else:
+            session.noticed(line, method, update)
 
 
 def check_version(wanted: int, initialized: Json) -> None:

@@ -8,14 +8,19 @@ from roost.errors import RoostError, SidecarError
 from roost.sidecar.callers import Connection
 from roost.sidecar.cancel import CANCEL, cancel, tell, wait_for_end, watch_turn
 from roost.sidecar.closing import cut_short, response_line
+from roost.sidecar.commands import PromptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut, Wait
 from roost.sidecar.gen.messages import AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
+from roost.sidecar.journal import Kind, StoredPrompt
+from roost.sidecar.keeper import IDEMPOTENCY_KEY
 from roost.sidecar.launch import shown
 from roost.sidecar.link import AgentGone, Answer, LineTooLong, Link
 from roost.sidecar.open import exit_text
 from roost.sidecar.payloads import compact, encoded, items, members, string
-from roost.sidecar.sessions import Life, Session, unknown_session
+from roost.sidecar.redaction import redact_params
+from roost.sidecar.sessions import Session, settled
+from roost.sidecar.wake import session_of
 
 PROMPT = "session/prompt"
 SET_MODE = "session/set_mode"
@@ -26,9 +31,11 @@ TIMED_OUT = -32000
 def session_request(context: Context, connection: Connection, request: AcpSessionRequest) -> Conversation[AcpResponse]:
     """AcpSessionRequest: any method, forwarded verbatim; the agent's answer comes back whole, errors included."""
     params = session_params(request)
-    session = context.sessions.owned(request.session_id, connection.caller)
+    session = yield from session_of(context, connection, request.session_id)
     session.join(connection)
     yield from settled(session)
+    session.last_used = context.stage.now
+    params["sessionId"] = encoded(session.live_id)
     method = request.method
     if method == CANCEL:
         return rpc_response(session, (yield from cancel(context, session, encode_params(params))))
@@ -44,15 +51,36 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
             if not (yield place):
                 return rpc_response(session, cut_short(session.link, None).text)
             yield from settled(session)
-    return (yield from exchange(context, session, method, params))
+        known = yield from keep_prompt(context, session, params)
+        if known is not None:
+            return rpc_response(session, known)
+    response = yield from exchange(context, session, method, params)
+    yield from session.caught_up()
+    return response
 
 
-def settled(session: Session) -> Conversation[None]:
-    """Waits for a restart under way. Raises when the session ended meanwhile."""
-    while session.recovery is not None and session.life is Life.RECOVERING:
-        yield session.recovery
-    if session.life is not Life.LIVE:
-        raise unknown_session(session.id)
+def keep_prompt(context: Context, session: Session, params: dict[str, msgspec.Raw]) -> Conversation[bytes | None]:
+    """A prompt is in the journal before the agent hears of it, so that none is ever sent twice.
+
+    One whose idempotency key was used before is not sent again: what comes back is its answer.
+    """
+    journal = session.journal
+    if journal is None:
+        return None
+    key = string((members(params.get("_meta")) or {}).get(IDEMPOTENCY_KEY))
+    if key is not None:
+        found = yield from context.load(PromptQuery(session.id, key))
+        if isinstance(found, StoredPrompt):
+            result: dict[str, object] = {"_meta": {"roost/duplicateOf": found.number}}
+            if not session.link.launch.by_state:
+                result["stopReason"] = "end_turn"
+            return response_line(None, {"result": result})
+    body = msgspec.Raw(redact_params(encode_params(params)))
+    journal.add(Kind.PROMPT, {"params": body, "call": None, "key": key})
+    journal.change(turn_open=True, interrupted=False)
+    yield from journal.promise()
+    yield from settled(session)
+    return None
 
 
 def exchange(
@@ -85,6 +113,9 @@ def exchange(
         session.request_count.watch(link.open_calls)
     if method == PROMPT:
         prompt_over(session, call, answer)
+        if session.journal is not None and not session.turns.busy:
+            session.turn_ended(string((members(answer.result) or {}).get("stopReason")))
+            yield from session.journal.promise()
         if link.launch.by_state:
             context.stage.start(watch_turn(context, session, link))
     elif answer.error is None:

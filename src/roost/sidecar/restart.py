@@ -121,7 +121,7 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
         if method is None:
             yield from give_up(context, bootstrap)
             return "unsupported"
-        attached = yield from bootstrap.request(method, attach_params(session.id, launch), "session_open_timeout")
+        attached = yield from bootstrap.request(method, attach_params(session.live_id, launch), "session_open_timeout")
         if session.life is not Life.RECOVERING:
             raise RoostError(CLOSED)
     except Exception:
@@ -139,6 +139,8 @@ def take_over(session: Session, bootstrap: Bootstrap, attached: Json) -> None:
     session.facts = Facts(link.launch.agent_type, attached, bootstrap.initialized, by_state=link.launch.by_state)
     session.link = link
     session.asks = bootstrap.asks
+    session.asks.journal = session.journal
+    session.keep_facts()
     link.sink = session
     for connection in session.audience:
         if connection.blocked:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from roost.errors import RpcError
 from roost.sidecar.callers import Connection
-from roost.sidecar.commands import AgentQuery, SessionQuery
+from roost.sidecar.commands import AgentQuery, SessionQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, AcpSessionResumedResponse
-from roost.sidecar.launch import Launch, merge_env, unknown_agent
+from roost.sidecar.journal import StoredSession
+from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.open import (
     Bootstrap,
     Outcome,
     adopt,
     deliver,
     handshake_failed,
+    kept,
     open_new,
     open_session,
     result_members,
 )
 from roost.sidecar.payloads import Json
-from roost.sidecar.prompt import settled
-from roost.sidecar.records import FOREIGN, SessionRecord
 from roost.sidecar.restart import attach_params, native_method
-from roost.sidecar.sessions import Session
+from roost.sidecar.sessions import Session, settled
+from roost.sidecar.tiers import FALLBACK, NATIVE, is_unknown_session, preamble
+from roost.sidecar.wake import launch_again, tell_tier
 
-NATIVE = "native"
-FALLBACK = "fallback"
 RESUME_CAPABILITIES = '{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}'
-
-INTERNAL_ERROR = -32603
-RESOURCE_NOT_FOUND = -32002
 
 
 def resume_session(context: Context, connection: Connection, request: AcpResumeSessionRequest) -> Conversation[Outcome]:
@@ -46,35 +40,50 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
         yield from settled(live)
         return Outcome(AcpSessionResumedResponse(session_id=live.id, mode=NATIVE))
     foreign = live is not None
+    known: StoredSession | None = None
 
     def launched() -> Conversation[Launch]:
-        nonlocal foreign
-        record = yield from context.load(SessionQuery(request.session_id, caller.name))
-        foreign = foreign or record is FOREIGN
-        program = yield from context.load(AgentQuery(request.agent_type))
+        nonlocal foreign, known
+        record = yield from context.load(SessionQuery(request.session_id))
+        if isinstance(record, StoredSession):
+            foreign = foreign or record.owner != caller.name or not caller.named
+            known = None if foreign else record
+        agent_type = request.agent_type or ("" if known is None else known.launch.agent_type)
+        program = yield from context.load(AgentQuery(agent_type))
         if program is None:
-            raise unknown_agent(request.agent_type)
-        return resume_launch(program, request, record if isinstance(record, SessionRecord) else None)
+            raise unknown_agent(agent_type)
+        return resume_launch(context, program, request, known)
 
     def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
-        attached = None if foreign else (yield from attach(context, bootstrap, request.session_id))
+        session_id = request.session_id if known is None else known.live_id
+        attached = None if foreign else (yield from attach(context, bootstrap, session_id))
         if attached is not None:
-            mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached)
+            mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
+            session.live_id = session_id
+            if session.journal is not None and known is not None:
+                session.journal.change(closed=False)
         else:
-            mode, session = FALLBACK, (yield from start_over(context, bootstrap, connection, request))
+            mode, session = FALLBACK, (yield from start_over(context, bootstrap, connection, request, known))
+        yield from kept(context, session, bootstrap)
         response = AcpSessionResumedResponse(session_id=session.id, mode=mode)
-        return Outcome(response, lambda: deliver(session, bootstrap))
+
+        def then() -> None:
+            tell_tier(session, mode, quiet=True)
+            deliver(session, bootstrap, heard_before=known is not None and mode == NATIVE)
+
+        return Outcome(response, then)
 
     return (yield from open_session(context, connection, request.session_id, launched(), opened))
 
 
-def resume_launch(program: Any, request: AcpResumeSessionRequest, known: SessionRecord | None) -> Launch:
+def resume_launch(
+    context: Context, program: AgentProgram, request: AcpResumeSessionRequest, known: StoredSession | None
+) -> Launch:
     """What the session was created with; the fields of the request win. Unknown sessions get the defaults of old."""
     if known is not None:
-        launch = known.launch
+        launch = context.secrets.get(known.session_id) or launch_again(program, known.launch, {})
         env = merge_env(launch.env, request.env)
-        cwd = request.cwd or launch.cwd
-        return msgspec.structs.replace(launch, program=program, cwd=cwd, env=env)
+        return msgspec.structs.replace(launch, program=program, cwd=request.cwd or launch.cwd, env=env)
     runtime = AcpRuntimeKind.JAVA_SCRIPT if program.runtime is None else program.runtime
     return Launch(
         program=program,
@@ -106,25 +115,20 @@ def attach(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversat
     return result_members(method, answer.result)
 
 
-def is_unknown_session(error: RpcError, session_id: str) -> bool:
-    """Whether the agent says that it has no such session, and nothing worse."""
-    data = error.data if isinstance(error.data, dict) else {}
-    if data.get("kind") == "unknown_session":
-        return True
-    if error.code == INTERNAL_ERROR and data.get("details") == "NotFoundError":
-        return True
-    return error.code == RESOURCE_NOT_FOUND and data.get("sessionId") == session_id  # ERR-3
-
-
 def start_over(
-    context: Context, bootstrap: Bootstrap, connection: Connection, request: AcpResumeSessionRequest
+    context: Context,
+    bootstrap: Bootstrap,
+    connection: Connection,
+    request: AcpResumeSessionRequest,
+    known: StoredSession | None,
 ) -> Conversation[Session]:
     """The fallback tier: a new session on the same agent, told at its first prompt where its past can be read."""
     bootstrap.asks.session_id = ""
+    path = request.transcript_path
+    if not path and known is not None:
+        found = yield from context.load(TranscriptQuery(known.session_id, bootstrap.link.launch.cwd))
+        path = found if isinstance(found, str) else None
     session = yield from open_new(context, bootstrap, connection)
-    if request.transcript_path:
-        session.preamble = (
-            "You are continuing an earlier session. The full prior transcript is at "
-            f"`{request.transcript_path}`. Read it with your file tools if you need context before answering."
-        )
+    if path:
+        session.preamble = preamble(path)
     return session

@@ -12,7 +12,7 @@ from roost.errors import SidecarError
 from roost.sidecar.callers import Caller, Connection
 from roost.sidecar.commands import Publish
 from roost.sidecar.context import Context
-from roost.sidecar.conversation import Wait
+from roost.sidecar.conversation import Conversation, Wait
 from roost.sidecar.facts import Facts
 from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
@@ -20,13 +20,15 @@ from roost.sidecar.gen.messages import (
     AcpSessionStateResponse,
     encode_acp_event,
 )
+from roost.sidecar.journal import Kind
 from roost.sidecar.limits import Gauge
-from roost.sidecar.payloads import UNREADABLE, items, string
+from roost.sidecar.payloads import UNREADABLE, decoded, encoded, items, members, string
 from roost.sidecar.turns import Turns
 from roost.wire.bare import UINTS, uint
 
 if TYPE_CHECKING:
     from roost.sidecar.callbacks import Asks
+    from roost.sidecar.keeper import Journal
     from roost.sidecar.link import Inbound, Link
 
 
@@ -80,6 +82,12 @@ class Session:
         self.restarts = 0
         self.last_crash: float | None = None
         self.exit_code: int | None = None
+        self.journal: Journal | None = None  # set where sessions are kept
+        self.live_id = session_id  # what the agent calls it; another one after a fallback wake
+        self.last_used = context.stage.now
+        self._held: list[bytes] | None = None  # told to callers when a turn's end is durable
+        self._holds = 0
+        self._caught_up: Wait | None = None
         self.tellings = 0  # how often the agent itself told a mode or its options, and what it told last
         self.mode_told = (0, "")
         self.options_told = 0
@@ -145,13 +153,62 @@ class Session:
         payload = encode_acp_event(event)
         for connection in self.audience:
             self._emit(Publish(connection.number, payload))
+        if self.journal is not None:
+            self.journal.add(Kind.EXIT, {"exitCode": exit_code, "restart": restart, "count": count})
 
     # ---- Sink
 
     def noticed(self, line: bytes, method: str, update: str | None) -> None:
-        self.publish(line)
+        if self.live_id != self.id:
+            line = renamed(line, self.live_id, self.id)
+        if self.journal is None:
+            self.publish(line)
+            if update in _TRACKED:
+                self._track(line, update)
+            return
+        self.journal.update(line)
+        busy = self.turns.busy
         if update in _TRACKED:
             self._track(line, update)
+        if busy and not self.turns.busy:  # a turn's end is told when all of it is durable
+            self._hold()
+        if self._held is None:
+            self.publish(line)
+        else:
+            self._held.append(line)
+
+    def _hold(self) -> None:
+        if self._held is None:
+            self._held = []
+        self._holds += 1
+        self._context.stage.start(self._release())
+
+    def _release(self) -> Conversation[None]:
+        try:
+            yield from self._context.keeper.promise()
+        except SidecarError as error:  # it cannot be held for ever; no further prompt is taken while the journal fails
+            self._context.note("error", f"session {self.id}: a turn's end is told without being kept: {error}")
+        self._holds -= 1
+        if self._holds == 0 and self._held is not None:
+            held, self._held = self._held, None
+            for line in held:
+                self.publish(line)
+            caught_up, self._caught_up = self._caught_up, None
+            if caught_up is not None:
+                caught_up.resolve()
+
+    def caught_up(self) -> Conversation[None]:
+        """Waits until everything the agent has told is told: an answer must not overtake it."""
+        if self._held is not None:
+            if self._caught_up is None:
+                self._caught_up = self._context.stage.wait()
+            yield self._caught_up
+
+    def turn_ended(self, reason: str | None, usage: Any = None) -> None:
+        """Keeps the end of a turn."""
+        if self.journal is not None:
+            self.journal.add(Kind.TURN, {"stopReason": reason, "usage": usage, "call": None})
+            self.journal.change(turn_open=False)
 
     def _track(self, line: bytes, update: str) -> None:
         body = update_body(line)
@@ -159,19 +216,34 @@ class Session:
             case "state_update":
                 state = string(body.get("state"))
                 if state is not None:
-                    self.turns.state_told(state, string(body.get("stopReason")))
+                    busy, reason = self.turns.busy, string(body.get("stopReason"))
+                    self.turns.state_told(state, reason)
+                    if busy and not self.turns.busy:
+                        self.turn_ended(reason, decoded(body.get("usage")))
+            case "session_info_update" | "usage_update":
+                if self.journal is not None and update == "usage_update":
+                    self.journal.change(usage=msgspec.json.encode(body).decode())
+                elif self.journal is not None and "title" in body:
+                    self.journal.change(title=string(body["title"]))
             case "current_mode_update":
                 mode = string(body.get("currentModeId"))
                 if mode is not None:
                     self.facts.mode_chosen(mode)
                     self.tellings += 1
                     self.mode_told = (self.tellings, mode)
+                    self.keep_facts()
             case _:
                 options = items(body.get("configOptions"))
                 if options is not None:
                     self.facts.options_told(options)
                     self.tellings += 1
                     self.options_told = self.tellings
+                    self.keep_facts()
+
+    def keep_facts(self) -> None:
+        """What GetSessionState tells of a session at rest."""
+        if self.journal is not None:
+            self.journal.change(modes=self.facts.modes, config_options=tuple(self.facts.option_texts))
 
     def asked(self, inbound: Inbound) -> None:
         self.asks.put(inbound)
@@ -185,6 +257,8 @@ class Session:
     def exited(self, exit_code: int | None) -> None:
         self.exit_code = exit_code
         self.asks.close("the agent is gone")
+        if self.turns.busy and self.life is Life.LIVE:
+            self.turn_ended(None)
         self.turns.reset()
         if self.life is Life.LIVE:
             self._context.sessions.crashed(self, exit_code)
@@ -196,6 +270,12 @@ class Session:
             place.resolve(go)
 
     # ---- state
+
+    @property
+    def is_busy(self) -> bool:
+        """Something is under way, so its agent must not be put to sleep."""
+        waiting = self.turns.busy or len(self.asks) or self.queued or self.cancelling or self.link.open_calls
+        return bool(waiting) or self.life is not Life.LIVE
 
     def last_sign_of_life(self, link: Link) -> float:
         """When the agent last said anything; now, while it waits for a person or for a caller that does not read."""
@@ -219,7 +299,8 @@ class Session:
         )
 
 
-_TRACKED = frozenset(("state_update", "current_mode_update", "config_option_update", "config_options_update"))
+_FACTS = ("current_mode_update", "config_option_update", "config_options_update")
+_TRACKED = frozenset((*_FACTS, "state_update", "session_info_update", "usage_update"))
 
 
 class _Notice(msgspec.Struct):
@@ -248,6 +329,17 @@ def publish_stderr(context: Context, audience: list[Connection], session_id: str
             event = AcpAgentStderrEvent(session_id, link.launch.agent_type, link.process, chunk)
             payload = encode_acp_event(event)
         context.emit(Publish(connection.number, payload))
+
+
+def renamed(line: bytes, live_id: str, session_id: str) -> bytes:
+    """A line of an agent that knows the session under another id than its owner does."""
+    message = members(line)
+    params = None if message is None else members(message.get("params"))
+    if message is None or params is None or string(params.get("sessionId")) != live_id:
+        return line
+    params["sessionId"] = encoded(session_id)
+    message["params"] = encoded(params)
+    return msgspec.json.encode(message)
 
 
 class Sessions:
@@ -295,3 +387,11 @@ class Sessions:
 
 def unknown_session(session_id: str) -> SidecarError:
     return SidecarError("invalid_state", f"unknown ACP session {session_id}")
+
+
+def settled(session: Session) -> Conversation[None]:
+    """Waits for a restart under way. Raises when the session ended meanwhile."""
+    while session.recovery is not None and session.life is Life.RECOVERING:
+        yield session.recovery
+    if session.life is not Life.LIVE:
+        raise unknown_session(session.id)

@@ -133,7 +133,7 @@ class Ledger:
                 self._delete(change)
             elif isinstance(change, Restore):
                 for entry in change.entries:
-                    self._append(entry, batch.at)
+                    self._append(entry, batch.at, touch=False)
             elif isinstance(change, AdoptSession):
                 row = self._row(change.session_id)
                 if row is not None:
@@ -153,7 +153,7 @@ class Ledger:
         if len(self._rows) > _REMEMBERED:
             self._rows.clear()
 
-    def _append(self, entry: Entry, at: float) -> None:
+    def _append(self, entry: Entry, at: float, *, touch: bool = True) -> None:
         row = self._row(entry.session_id)
         if row is None:
             self.ignored += 1
@@ -165,7 +165,8 @@ class Ledger:
         self._inserts.append((entry_id(row.key, number), entry.at or at, KIND_CODES[kind], entry.first, body, parts))
         row.last = number
         row.progress["last_number"] = number
-        row.progress["updated_at"] = at
+        if touch:
+            row.progress["updated_at"] = at
         self._dirty[row.key] = row
         if not row.has_entries and kind is not Kind.GAP:
             row.has_entries = True
@@ -215,9 +216,9 @@ class Ledger:
         ).lastrowid
         assert key is not None
         self._db.execute(
-            "INSERT INTO progress (key, last_number, updated_at, turn_open, interrupted, settled, compacted)"
-            " VALUES (?, 0, ?, ?, ?, 0, 0)",
-            (key, session.updated_at or at, session.turn_open, session.interrupted),
+            "INSERT INTO progress (key, last_number, updated_at, turn_open, interrupted, closed, settled, compacted)"
+            " VALUES (?, 0, ?, ?, ?, ?, 0, 0)",
+            (key, session.updated_at or at, session.turn_open, session.interrupted, session.closed),
         )
         self._rows[session.session_id] = _Row(key, 0, 0)
 

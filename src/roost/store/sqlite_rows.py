@@ -31,10 +31,10 @@ KINDS: Final[dict[int, Kind]] = {code: kind for kind, code in KIND_CODES.items()
 
 SESSION_COLUMNS: Final = (
     "session_id, live_id, owner, launch, title, modes, config_options, capabilities, info, usage,"
-    " last_number, turn_open, interrupted, created_at, updated_at"
+    " last_number, turn_open, interrupted, closed, created_at, updated_at"
 )
 SESSION_FIELDS: Final = frozenset({"live_id", "title", "modes", "capabilities", "info", "usage"})
-PROGRESS_FIELDS: Final = frozenset({"turn_open", "interrupted"})
+PROGRESS_FIELDS: Final = frozenset({"turn_open", "interrupted", "closed"})
 ENTRY_COLUMNS: Final = "id, at, kind, first, body, parts"
 
 _encode: Final = msgspec.json.encode
@@ -79,9 +79,8 @@ def column_of(field: str, value: Any) -> Any:
 
 
 def session_of(row: tuple[Any, ...]) -> StoredSession:
-    (id_, live, owner, launch, title, modes, options, capabilities, info, usage, last, is_open, broken, made, told) = (
-        row
-    )
+    id_, live, owner, launch, title, modes, options, capabilities, info, usage, last, *flags, made, told = row
+    is_open, broken, closed = flags
     return StoredSession(
         session_id=id_,
         live_id=live,
@@ -96,6 +95,7 @@ def session_of(row: tuple[Any, ...]) -> StoredSession:
         last_number=last,
         turn_open=bool(is_open),
         interrupted=bool(broken),
+        closed=bool(closed),
         created_at=made,
         updated_at=told,
     )

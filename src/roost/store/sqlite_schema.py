@@ -43,7 +43,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX sessions_by_name ON sessions (owner, session_id)",
         f"""CREATE TABLE progress (
             key INTEGER PRIMARY KEY, last_number INTEGER NOT NULL, updated_at REAL NOT NULL,
-            turn_open INTEGER NOT NULL, interrupted INTEGER NOT NULL,
+            turn_open INTEGER NOT NULL, interrupted INTEGER NOT NULL, closed INTEGER NOT NULL,
             settled INTEGER NOT NULL, compacted INTEGER NOT NULL, oldest_at REAL){_STRICT}""",
         "CREATE INDEX progress_open ON progress (key) WHERE turn_open = 1",
         "CREATE INDEX progress_due ON progress (key) WHERE turn_open = 0 AND compacted < settled",

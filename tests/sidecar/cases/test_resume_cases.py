@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpResumeSessionRequest, AcpSessionResumedResponse
-from roost.sidecar.records import FOREIGN, SessionRecord
+from roost.sidecar.journal import StoredLaunch, StoredSession
+from roost.sidecar.launch import Launch
+from roost.sidecar.redaction import stored_launch
 from tests.sidecar.rig import Agent, Json, Rig
 
 LOAD = {"loadSession": True}
@@ -35,6 +37,17 @@ def resuming(capabilities: Json, load: Any = None, replay: int = 0) -> Rig:
     rig = Rig(script)
     rig.capabilities = capabilities
     return rig
+
+
+def plain_launch() -> StoredLaunch:
+    rig = Rig()
+    rig.create(rig.connect())
+    launch: Launch = rig.agent.launch
+    return stored_launch(launch)
+
+
+def stored(session_id: str, owner: str, launch: StoredLaunch) -> StoredSession:
+    return StoredSession(session_id=session_id, live_id=session_id, owner=owner, launch=launch)
 
 
 def request(session: str = "old", transcript: str | None = "/t.md", **fields: Any) -> AcpResumeSessionRequest:
@@ -189,7 +202,7 @@ def failing_once(how: str) -> Rig:
 def test_case_091_a_prompt_lost_on_the_way_gives_the_preamble_back(how: str, again: bool) -> None:
     rig = failing_once(how)
     rig.script, script = (lambda agent, message: False), rig.script
-    rig.records["old"] = FOREIGN  # straight to the fallback
+    rig.records["old"] = stored("old", "somebody else", plain_launch())  # straight to the fallback
     caller = rig.connect()
     session = rig.ask(caller, request()).session_id
     rig.script = rig.agent.hear = script
@@ -230,7 +243,7 @@ def test_case_093_a_session_nobody_remembers_is_started_with_the_old_defaults() 
 def test_case_093_a_remembered_session_is_started_as_it_was_created_and_the_request_wins() -> None:
     """Ours."""
     rig = resuming({})
-    caller = rig.connect()
+    caller = rig.connect("me")
     created = rig.create(
         caller,
         args=["--model", "x"],
@@ -243,11 +256,11 @@ def test_case_093_a_remembered_session_is_started_as_it_was_created_and_the_requ
     )
     launch = rig.agent.launch
     rig.close(caller, created.session_id)
-    rig.records["old"] = SessionRecord(session_id="old", launch=launch)
+    rig.records["old"] = stored("old", "me", stored_launch(launch))
     assert rig.ask(caller, request(cwd="", env={"B": "2"})) == AcpSessionResumedResponse("old", "native")
     again = rig.agent.launch
     assert (again.args, again.cwd, again.protocol_version) == (launch.args, "/first", 2)
-    assert again.env == {**launch.env, "B": "2"}
+    assert again.env == {"AGENTOS_KEEP_STDIN_OPEN": "1", "B": "2"}  # values never reach the journal
     assert rig.agent.heard[1]["params"] == {
         "sessionId": "old",
         "cwd": "/first",
@@ -272,7 +285,7 @@ def test_case_093_a_foreign_session_is_a_missing_one_and_is_not_attached_to() ->
     """Ours: straight to the fallback, whoever holds it."""
     rig = resuming(LOAD)
     session = rig.create(rig.connect("one")).session_id
-    rig.records["stored"] = FOREIGN
+    rig.records["stored"] = stored("stored", "one", plain_launch())
     other = rig.connect("two")
     for number, foreign in enumerate((session, "stored"), 2):
         assert rig.ask(other, request(foreign)) == AcpSessionResumedResponse(f"s-acp-agent-{number}", "fallback")

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from hypothesis import strategies as st
+
 from tools.gen_bare.schema import Data, Enum, ListOf, MapOf, Named, Optional, Primitive, Schema, Struct, Type, Union
 
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "i64": "q"}

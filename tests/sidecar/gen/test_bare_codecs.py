@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sidecar.gen.bare_oracle import Oracle, Wrong
-from tools.gen_bare.module import render
-from tools.gen_bare.schema import Named, Schema, parse
 
 from roost.errors import CodecError
 from roost.sidecar.gen import frames, messages
+from tests.sidecar.gen.bare_oracle import Oracle, Wrong
+from tools.gen_bare.module import render
+from tools.gen_bare.schema import Named, Schema, parse
 
 SCHEMAS = Path(__file__).parents[3] / "schema"
 

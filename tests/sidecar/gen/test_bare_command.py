@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from tools.gen_bare.__main__ import ROOT, TARGETS, main
 
 MODULES = [target for _, target, _ in TARGETS]

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from tools.gen_bare.module import render
 from tools.gen_bare.names import snake
 from tools.gen_bare.schema import (
