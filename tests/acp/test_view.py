@@ -88,7 +88,7 @@ def test_what_has_no_front_to_lose_goes_as_a_whole() -> None:
     assert (view.weight, view.dropped.entries) == (0, 1)
 
 
-def test_T_20_a_terminal_keeps_its_newest_bytes_and_counts_the_rest() -> None:
+def test_t_20_a_terminal_keeps_its_newest_bytes_and_counts_the_rest() -> None:
     view = SessionView(ViewLimits(terminal_bytes=1_000))
     for number in range(1_000):
         fold(view, output("x", b"%08d" % number))
@@ -101,7 +101,7 @@ def test_T_20_a_terminal_keeps_its_newest_bytes_and_counts_the_rest() -> None:
     assert view.weight < 2_000
 
 
-def test_T_22_output_that_is_no_base64_is_counted_and_the_next_is_taken() -> None:
+def test_t_22_output_that_is_no_base64_is_counted_and_the_next_is_taken() -> None:
     view = folded(
         {"sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "QQ=="},
         {"sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "Q!"},
@@ -119,7 +119,7 @@ def test_a_view_that_lost_nothing_says_so() -> None:
     assert not view.dropped
 
 
-def test_S_26_clearing_leaves_no_duplicates_and_no_leftovers() -> None:
+def test_s_26_clearing_leaves_no_duplicates_and_no_leftovers() -> None:
     view = SessionView(ViewLimits(entries=1))
     for message_id in ("a", "b"):
         fold(view, chunk(message_id))

@@ -23,7 +23,7 @@ def terminal(*chunks: bytes, bound: int = 1_000) -> Terminal:
     return made
 
 
-def test_T_13_a_character_and_a_sequence_cut_by_chunks_are_read_whole() -> None:
+def test_t_13_a_character_and_a_sequence_cut_by_chunks_are_read_whole() -> None:
     data = "a\U0001f600b\x1b[31mred\x1b[0m".encode()
     source = terminal()
     reader = source.reader(colours=True)
@@ -36,20 +36,20 @@ def test_T_13_a_character_and_a_sequence_cut_by_chunks_are_read_whole() -> None:
     assert all("�" not in piece for piece in pieces)
 
 
-def test_T_14_each_chunk_is_decoded_by_itself() -> None:
+def test_t_14_each_chunk_is_decoded_by_itself() -> None:
     source = Terminal("t", 100)
     source.append("QQ==")
     source.append("Qg==")
     assert source.data == b"AB"
 
 
-def test_T_15_a_snapshot_replaces_what_was_chunked() -> None:
+def test_t_15_a_snapshot_replaces_what_was_chunked() -> None:
     source = terminal(b"old")
     source.replace(b64(b"new"))
     assert (source.data, source.received) == (b"new", 3)
 
 
-def test_T_16_a_snapshot_starts_the_decoder_over() -> None:
+def test_t_16_a_snapshot_starts_the_decoder_over() -> None:
     source = terminal(b"caf\xc3")
     reader = source.reader()
     assert reader.read() == "caf"
@@ -68,7 +68,7 @@ def test_a_snapshot_starts_the_sequences_over() -> None:
     assert reader.read() == "le"
 
 
-def test_T_18_null_clears() -> None:
+def test_t_18_null_clears() -> None:
     source = terminal(b"old")
     reader = source.reader()
     reader.read()
@@ -77,14 +77,15 @@ def test_T_18_null_clears() -> None:
 
 
 @pytest.mark.parametrize("text", ["Q", "QQ", "QQ=", "QQ==QQ==", "QQ==\n", "Q Q=", "====", "é", "\ud800", "QQ-_"])
-def test_TRM_6_what_is_no_base64_with_padding_is_refused(text: str) -> None:
+def test_trm_6_what_is_no_base64_with_padding_is_refused(text: str) -> None:
+    """C-34."""
     source = terminal(b"kept")
     assert decode_base64(text) is None
     assert (source.append(text), source.replace(text)) == (-1, -1)
     assert (source.data, source.rejected, source.epoch) == (b"kept", 2, 0)
 
 
-def test_TRM_8_output_after_the_exit_is_taken() -> None:
+def test_trm_8_output_after_the_exit_is_taken() -> None:
     source = terminal(b"a\xc3")
     reader = source.reader()
     source.exit_status = TerminalExitStatus(exit_code=0)
@@ -93,7 +94,7 @@ def test_TRM_8_output_after_the_exit_is_taken() -> None:
     assert reader.read() == "late"
 
 
-def test_TRM_10_the_front_is_cut_between_characters() -> None:
+def test_trm_10_the_front_is_cut_between_characters() -> None:
     source = terminal("ä".encode() * 10, bound=9)
     assert source.text == "ä" * 4
     assert source.dropped == 12

@@ -41,7 +41,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_T_19_what_would_act_on_a_terminal_is_taken_out(name: str) -> None:
+def test_t_19_what_would_act_on_a_terminal_is_taken_out(name: str) -> None:
+    """TRM-9, SEC-4."""
     given_text, expected = CASES[name]
     assert plain_terminal_text(given_text) == expected
 
@@ -128,11 +129,12 @@ def test_bytes_that_are_no_text_are_shown_as_such() -> None:
         ("жар \u4e2d\u6587 é \U0001f600", "жар \u4e2d\u6587 é \U0001f600"),
     ],
 )
-def test_R_12_nothing_a_user_decides_upon_is_hidden(given_text: str, expected: str) -> None:
+def test_r_12_nothing_a_user_decides_upon_is_hidden(given_text: str, expected: str) -> None:
+    """PER-12, MSG-7, SEC-4."""
     assert reveal(given_text) == expected
 
 
-def test_R_12_a_long_command_is_shown_to_its_end() -> None:
+def test_r_12_a_long_command_is_shown_to_its_end() -> None:
     command = "true " + "#" * 10_000 + "\u202e; rm -rf /"
     assert reveal(command) == "true " + "#" * 10_000 + "<U+202E>; rm -rf /"
 

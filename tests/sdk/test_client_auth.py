@@ -93,8 +93,9 @@ async def test_a_login_over_the_protocol_is_one_request() -> None:
 
 
 @pytest.mark.parametrize("methods", [[], None, [{"methodId": "broken"}], {"0": LOGIN}])
-async def test_I_18_without_methods_there_is_no_login(methods: Any) -> None:
-    async with connected(initialize={"authMethods": methods}) as (client, agent):
+async def test_i_18_without_methods_there_is_no_login(methods: Any) -> None:
+    """AUTH-1, AUTH-2."""
+    async with connected({"session": {}, "auth": {}}, initialize={"authMethods": methods}) as (client, agent):
         assert client.auth_methods == []
         with pytest.raises(LocalProtocolError):
             await client.login("key")
@@ -105,7 +106,7 @@ async def test_I_18_without_methods_there_is_no_login(methods: Any) -> None:
 
 
 @pytest.mark.parametrize("method_id", ["zzz", "sso", ""])
-async def test_AUTH_4_only_a_method_that_is_advertised_and_known_is_used(method_id: str) -> None:
+async def test_auth_4_only_a_method_that_is_advertised_and_known_is_used(method_id: str) -> None:
     async with connected(initialize={"authMethods": [LOGIN, ODD]}) as (client, agent):
         with pytest.raises(LocalProtocolError):
             await client.login(method_id)
@@ -113,7 +114,7 @@ async def test_AUTH_4_only_a_method_that_is_advertised_and_known_is_used(method_
         assert not agent.untaken
 
 
-async def test_I_27_a_method_of_an_unknown_kind_is_kept_whole() -> None:
+async def test_i_27_a_method_of_an_unknown_kind_is_kept_whole() -> None:
     async with connected(initialize={"authMethods": [ODD]}) as (client, _):
         (method,) = client.auth_methods
         assert isinstance(method, v2.Unknown)
@@ -131,7 +132,9 @@ async def test_a_refused_login_is_told() -> None:
 # --- AUTH-8: what needs a login is tried again ---
 
 
-async def test_I_22_a_call_that_needs_a_login_is_tried_again_after_it() -> None:
+async def test_i_22_a_call_that_needs_a_login_is_tried_again_after_it() -> None:
+    """I-28, AUTH-8, AUTH-10."""
+
     async def choose(methods: list[v2.AuthMethod]) -> str:
         assert len(methods) == 1
         return "key"
@@ -191,7 +194,8 @@ async def test_an_agent_without_methods_is_not_offered_a_login() -> None:
 # --- terminal ---
 
 
-async def test_I_25_a_terminal_login_runs_our_own_command_with_more_and_connects_anew() -> None:
+async def test_i_25_a_terminal_login_runs_our_own_command_with_more_and_connects_anew() -> None:
+    """AUTH-6, SEC-3."""
     ran: list[Launch] = []
 
     async def run(launch: Launch) -> int:
@@ -212,7 +216,7 @@ async def test_I_25_a_terminal_login_runs_our_own_command_with_more_and_connects
     await client.close()
 
 
-async def test_I_25_a_terminal_login_that_fails_leaves_the_connection() -> None:
+async def test_i_25_a_terminal_login_that_fails_leaves_the_connection() -> None:
     async def run(launch: Launch) -> int:
         return 3
 
@@ -225,7 +229,7 @@ async def test_I_25_a_terminal_login_that_fails_leaves_the_connection() -> None:
     await client.close()
 
 
-async def test_I_26_a_terminal_login_that_sets_a_variable_twice_is_refused() -> None:
+async def test_i_26_a_terminal_login_that_sets_a_variable_twice_is_refused() -> None:
     ran: list[Launch] = []
 
     async def run(launch: Launch) -> int:
@@ -254,7 +258,7 @@ async def test_a_terminal_login_needs_a_terminal_and_a_command_of_ours() -> None
             await client.login("tty")
 
 
-async def test_AUTH_8_a_login_in_a_terminal_is_followed_by_the_call_on_the_new_connection() -> None:
+async def test_auth_8_a_login_in_a_terminal_is_followed_by_the_call_on_the_new_connection() -> None:
     async def run(launch: Launch) -> int:
         return 0
 
@@ -277,7 +281,7 @@ async def test_AUTH_8_a_login_in_a_terminal_is_followed_by_the_call_on_the_new_c
 # --- variables ---
 
 
-async def test_AUTH_7_a_login_by_variables_starts_the_agent_with_them() -> None:
+async def test_auth_7_a_login_by_variables_starts_the_agent_with_them() -> None:
     asked: list[v2.AuthMethodEnvVar] = []
 
     async def ask(method: v2.AuthMethodEnvVar) -> dict[str, str]:

@@ -69,7 +69,7 @@ async def test_cancel_returns_when_the_work_has_ended() -> None:
         assert (await bounded(turn)).was_cancelled
 
 
-async def test_P_14_cancel_does_nothing_when_nothing_happens() -> None:
+async def test_p_14_cancel_does_nothing_when_nothing_happens() -> None:
     async with in_session() as (session, agent):
         await bounded(session.cancel())
         agent.update("s1", RUNNING, idle())
@@ -79,7 +79,7 @@ async def test_P_14_cancel_does_nothing_when_nothing_happens() -> None:
         assert not agent.untaken
 
 
-async def test_P_15_cancel_between_acceptance_and_running_ends_with_the_idle_that_follows() -> None:
+async def test_p_15_cancel_between_acceptance_and_running_ends_with_the_idle_that_follows() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         agent.reply(await agent.next("session/prompt"))
@@ -91,7 +91,7 @@ async def test_P_15_cancel_between_acceptance_and_running_ends_with_the_idle_tha
         assert (await bounded(turn)).was_cancelled
 
 
-async def test_P_19_cancelling_twice_waits_for_one_end() -> None:
+async def test_p_19_cancelling_twice_waits_for_one_end() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         agent.reply(await agent.next("session/prompt"))
@@ -114,7 +114,8 @@ async def test_cancel_stops_work_nobody_here_has_asked_for() -> None:
         await bounded(cancelling)
 
 
-async def test_P_17_pending_permissions_are_answered_cancelled_and_the_handler_given_up() -> None:
+async def test_p_17_pending_permissions_are_answered_cancelled_and_the_handler_given_up() -> None:
+    """CAN-13, PER-10, PRM-15."""
     asked = Asked()
     async with in_session(on_permission=asked) as (session, agent):
         turn = session.prompt("hi").send()
@@ -150,7 +151,7 @@ async def test_a_permission_asked_for_before_the_agent_heard_of_the_cancel_is_an
         assert answer == {"outcome": {"outcome": "selected", "optionId": "yes"}}
 
 
-async def test_P_18_a_withdrawn_permission_is_answered_once() -> None:
+async def test_p_18_a_withdrawn_permission_is_answered_once() -> None:
     asked = Asked()
     async with in_session(on_permission=asked) as (session, agent):
         answered = agent.request("session/request_permission", permission(title="a"))
@@ -166,7 +167,7 @@ async def test_P_18_a_withdrawn_permission_is_answered_once() -> None:
         assert asked.given_up == 1
 
 
-async def test_R_10_permissions_are_answered_one_by_one() -> None:
+async def test_r_10_permissions_are_answered_one_by_one() -> None:
     asked = Asked()
     async with in_session(on_permission=asked) as (_, agent):
         ids = {str(n): agent.request("session/request_permission", permission(title=str(n))) for n in (1, 2, 3)}
@@ -177,7 +178,8 @@ async def test_R_10_permissions_are_answered_one_by_one() -> None:
             assert answer == {"outcome": "selected", "optionId": choice or "no"}
 
 
-async def test_R_11_disconnecting_answers_what_is_pending() -> None:
+async def test_r_11_disconnecting_answers_what_is_pending() -> None:
+    """PER-10."""
     asked = Asked()
     async with connected(on_permission=asked) as (client, agent):
         await opened(client, agent)
@@ -188,7 +190,7 @@ async def test_R_11_disconnecting_answers_what_is_pending() -> None:
         assert asked.given_up == 1
 
 
-async def test_S_31_closing_a_session_answers_what_it_has_pending_and_nothing_else() -> None:
+async def test_s_31_closing_a_session_answers_what_it_has_pending_and_nothing_else() -> None:
     asked = Asked()
     async with connected(on_permission=asked) as (client, agent):
         session = await opened(client, agent, "s1")
@@ -217,7 +219,7 @@ async def test_deleting_a_session_answers_what_it_has_pending() -> None:
         assert not session.is_open
 
 
-async def test_P_26_P_27_tools_show_cancelled_at_once_and_the_agent_has_the_last_word() -> None:
+async def test_p_26_p_27_tools_show_cancelled_at_once_and_the_agent_has_the_last_word() -> None:
     async with in_session() as (session, agent):
         agent.update("s1", RUNNING, tool_call(status="in_progress"))
         await settled(session.client, agent)
@@ -246,7 +248,7 @@ async def test_a_cancel_whose_agent_goes_away_returns() -> None:
             await session.cancel()
 
 
-async def test_SES_26_what_runs_in_a_session_that_is_closed_was_cancelled() -> None:
+async def test_ses_26_what_runs_in_a_session_that_is_closed_was_cancelled() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         agent.reply(await agent.next("session/prompt"))

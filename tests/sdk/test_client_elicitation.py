@@ -40,6 +40,7 @@ async def answer(params: dict[str, Any], **options: Any) -> dict[str, Any]:
 
 
 async def test_a_form_that_was_filled_in_is_accepted() -> None:
+    """ELI-9, ELI-16."""
     seen: list[FormQuestion] = []
 
     async def fill_in(question: FormQuestion) -> dict[str, Any]:
@@ -84,7 +85,7 @@ async def test_what_the_user_did_is_what_is_sent(did: Any, expected: dict[str, A
         {"name": "ada", "no": 1},
     ],
 )
-async def test_R_18_what_the_form_itself_refuses_is_not_sent(
+async def test_r_18_what_the_form_itself_refuses_is_not_sent(
     values: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert (await answer(form(), on_form=lambda question: values))["result"] == {"action": "cancel"}
@@ -92,7 +93,7 @@ async def test_R_18_what_the_form_itself_refuses_is_not_sent(
     assert "-1" not in caplog.text
 
 
-async def test_R_18_a_handler_can_check_before_it_returns() -> None:
+async def test_r_18_a_handler_can_check_before_it_returns() -> None:
     faults: list[dict[str, str]] = []
 
     def fill_in(question: FormQuestion) -> dict[str, Any]:
@@ -103,7 +104,7 @@ async def test_R_18_a_handler_can_check_before_it_returns() -> None:
     assert list(faults[0]) == ["name"]
 
 
-async def test_R_19_a_pattern_that_would_run_away_does_not() -> None:
+async def test_r_19_a_pattern_that_would_run_away_does_not() -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "pattern": "(a+)+$"}}}
     started = time.process_time()
     response = await answer(form(schema), on_form=lambda question: {"x": "a" * 40 + "!"})
@@ -111,7 +112,7 @@ async def test_R_19_a_pattern_that_would_run_away_does_not() -> None:
     assert time.process_time() - started < 2.0
 
 
-async def test_R_16_a_mode_that_was_not_advertised_is_refused() -> None:
+async def test_r_16_a_mode_that_was_not_advertised_is_refused() -> None:
     for options in ({}, {"on_url": lambda question: True}):
         assert (await answer(form(), **options))["error"]["code"] == -32602
     for options in ({}, {"on_form": lambda question: {}}):
@@ -120,7 +121,8 @@ async def test_R_16_a_mode_that_was_not_advertised_is_refused() -> None:
     assert (await answer(odd, on_form=lambda q: {}, on_url=lambda q: True))["error"]["code"] == -32602
 
 
-async def test_R_20_a_field_of_an_unknown_kind_is_declined_if_it_is_required_and_left_out_if_not() -> None:
+async def test_r_20_a_field_of_an_unknown_kind_is_declined_if_it_is_required_and_left_out_if_not() -> None:
+    """ELI-5."""
     seen: list[FormQuestion] = []
 
     def fill_in(question: FormQuestion) -> dict[str, Any]:
@@ -135,18 +137,24 @@ async def test_R_20_a_field_of_an_unknown_kind_is_declined_if_it_is_required_and
     assert len(seen) == 1
 
 
-async def test_X26_X27_a_form_that_is_malformed_is_refused() -> None:
+async def test_x26_x27_a_form_that_is_malformed_is_refused() -> None:
     for schema in ({"properties": None}, {"properties": {"x": {"type": "string", "minLength": "3"}}}):
         assert (await answer(form(schema), on_form=lambda question: {}))["error"]["code"] == -32602
 
 
-async def test_ELI_2_an_elicitation_belongs_to_something() -> None:
+async def test_eli_2_an_elicitation_belongs_to_something() -> None:
     params = form()
     del params["sessionId"]
     assert (await answer(params, on_form=lambda question: {}))["error"]["code"] == -32602
 
 
-async def test_R_27_an_elicitation_may_be_about_a_login_under_way() -> None:
+async def test_eli_3_of_two_scopes_the_session_counts() -> None:
+    seen: list[FormQuestion] = []
+    await answer({**form(), "requestId": 7}, on_form=lambda question: seen.append(question))
+    assert (seen[0].session_id, seen[0].request_id) == ("s1", None)
+
+
+async def test_r_27_an_elicitation_may_be_about_a_login_under_way() -> None:
     seen: list[FormQuestion] = []
 
     def fill_in(question: FormQuestion) -> dict[str, Any]:
@@ -164,7 +172,7 @@ async def test_R_27_an_elicitation_may_be_about_a_login_under_way() -> None:
         assert client.link.connection.method_of(request["id"]) is None
 
 
-async def test_R_28_an_elicitation_of_a_cancelled_session_is_answered_cancel() -> None:
+async def test_r_28_an_elicitation_of_a_cancelled_session_is_answered_cancel() -> None:
     asked = asyncio.Event()
 
     async def never(question: Any) -> None:
@@ -208,7 +216,7 @@ async def test_a_handler_that_returns_what_is_no_answer_is_an_internal_error(cap
 # --- URLs ---
 
 
-async def test_R_24_nothing_is_opened_before_the_user_agrees_and_all_of_it_is_shown() -> None:
+async def test_r_24_nothing_is_opened_before_the_user_agrees_and_all_of_it_is_shown() -> None:
     seen: list[UrlQuestion] = []
 
     async def look(question: UrlQuestion) -> bool:
@@ -248,7 +256,7 @@ async def test_a_url_may_be_declined() -> None:
         " https://example.org/",
     ],
 )
-async def test_R_25_what_is_no_web_address_is_refused_without_asking(address: str) -> None:
+async def test_r_25_what_is_no_web_address_is_refused_without_asking(address: str) -> None:
     asked: list[UrlQuestion] = []
     response = await answer(url(address), on_url=lambda question: asked.append(question))
     assert response["result"] == {"action": "decline"}
@@ -267,7 +275,7 @@ async def test_R_25_what_is_no_web_address_is_refused_without_asking(address: st
         ("https://EXAMPLE.org/", "example.org", []),
     ],
 )
-def test_ELI_15_the_user_is_warned_of_what_deceives(address: str, host: str, warnings: list[str]) -> None:
+def test_eli_15_the_user_is_warned_of_what_deceives(address: str, host: str, warnings: list[str]) -> None:
     request = v2.CreateUrlElicitationRequest(message="m", elicitation_id="e", url=address, session_id="s")
     question = UrlQuestion(request)
     assert question.is_safe
@@ -277,7 +285,7 @@ def test_ELI_15_the_user_is_warned_of_what_deceives(address: str, host: str, war
         assert expected in said
 
 
-async def test_R_26_a_completion_is_heard_once_and_only_of_what_was_agreed_to() -> None:
+async def test_r_26_a_completion_is_heard_once_and_only_of_what_was_agreed_to() -> None:
     done: list[str] = []
     answers = iter([True, False, True])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ from tests.sdk.raw_agent import (
 FEW = ClientLimits(waiting_updates=10)
 
 
-async def test_E_20_a_hundred_updates_in_front_of_an_answer_are_applied_before_it_is_seen() -> None:
+async def test_e_20_a_hundred_updates_in_front_of_an_answer_are_applied_before_it_is_seen() -> None:
     async with in_session() as (session, agent):
         asking = asyncio.ensure_future(session.client.call_extension("_x/ask"))
         request = await agent.next("_x/ask")
@@ -44,7 +45,8 @@ async def test_E_20_a_hundred_updates_in_front_of_an_answer_are_applied_before_i
         assert len(session.view.messages[0].content) == 100
 
 
-async def test_E_30_a_batch_of_updates_is_applied_in_its_order() -> None:
+async def test_e_30_a_batch_of_updates_is_applied_in_its_order() -> None:
+    """BAT-6, BAT-9."""
     async with in_session() as (session, agent):
         agent.send([update_message("s1", said(letter)) for letter in "abc"])
         await settled(session.client, agent)
@@ -192,6 +194,17 @@ async def test_the_view_keeps_within_its_bounds_and_says_what_it_dropped() -> No
         assert session.view.messages[0].dropped_blocks > 0
 
 
+async def test_dif_7_a_diff_is_shown_and_not_applied(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    patch = {"format": "git_patch", "text": f"diff --git {made} {made}\nnew file mode 100644\n"}
+    diff = {"type": "diff", "changes": [{"operation": "add", "path": str(made)}], "patch": patch}
+    async with in_session() as (session, agent):
+        agent.update("s1", tool_call(status="completed", content=[diff]))
+        await settled(session.client, agent)
+        assert len(session.view.tool_calls["t1"].content) == 1
+    assert not made.exists()
+
+
 async def test_two_readers_each_get_everything() -> None:
     async with in_session() as (session, agent):
         one, two = session.updates(), session.updates()
@@ -210,7 +223,7 @@ async def test_a_waiting_reader_hears_of_the_end() -> None:
             await bounded(waiting)
 
 
-async def test_ENV_20_a_slow_handler_does_not_stop_the_reader() -> None:
+async def test_env_20_a_slow_handler_does_not_stop_the_reader() -> None:
     release = asyncio.Event()
 
     async def slow(request: v2.RequestPermissionRequest) -> None:
@@ -226,7 +239,7 @@ async def test_ENV_20_a_slow_handler_does_not_stop_the_reader() -> None:
         await agent.answer_to(request_id)
 
 
-async def test_E_19_a_handler_may_ask_the_agent_and_wait() -> None:
+async def test_e_19_a_handler_may_ask_the_agent_and_wait() -> None:
     async def asking(request: v2.RequestPermissionRequest) -> str:
         return str(await client.call_extension("_x/which"))
 
@@ -261,7 +274,7 @@ async def test_extension_handlers_that_raise_stop_nothing(caplog: pytest.LogCapt
 # --- extensions ---
 
 
-async def test_E_42_extensions_go_both_ways_with_any_json() -> None:
+async def test_e_42_extensions_go_both_ways_with_any_json() -> None:
     heard: list[Any] = []
 
     async def echo(params: Any) -> Any:
@@ -303,9 +316,19 @@ async def test_users_h_no_params_are_no_member() -> None:
         await bounded(leaving)
 
 
-async def test_ENV_9_what_only_agents_answer_is_not_found_here() -> None:
+async def test_env_9_what_only_agents_answer_is_not_found_here() -> None:
+    """TRM-1, EXT-8."""
     async with connected() as (_, agent):
-        for method in ("initialize", "session/new", "session/prompt", "fs/read_text_file", "_nobody/knows", "$/odd"):
+        for method in (
+            "initialize",
+            "session/new",
+            "session/prompt",
+            "fs/read_text_file",
+            "terminal/create",
+            "proxy/initialize",
+            "_nobody/knows",
+            "$/odd",
+        ):
             assert (await agent.answer_to(agent.request(method, {})))["error"]["code"] == -32601
 
 
@@ -345,7 +368,8 @@ async def test_users_f_invalid_json_is_answered_once_with_a_parse_error() -> Non
         assert errors == [-32700]
 
 
-async def test_STD_4_a_noisy_agents_lines_are_counted_and_not_answered() -> None:
+async def test_std_4_a_noisy_agents_lines_are_counted_and_not_answered() -> None:
+    """H-03."""
     async with connected(strict=False) as (client, agent):
         before = len(agent.messages)
         agent.send(b"log: started", b'{"level":"info","id":1}', b'"x"', b"12")
@@ -354,7 +378,7 @@ async def test_STD_4_a_noisy_agents_lines_are_counted_and_not_answered() -> None
         assert len(agent.messages) == before + 1
 
 
-async def test_E_12_a_malformed_answer_fails_its_call_and_nothing_is_sent_back() -> None:
+async def test_e_12_a_malformed_answer_fails_its_call_and_nothing_is_sent_back() -> None:
     async with connected() as (client, agent):
         asking = asyncio.ensure_future(client.call_extension("_x/ask"))
         request = await agent.next("_x/ask")
@@ -410,7 +434,7 @@ async def test_users_e_a_lost_message_fails_the_calls_whose_answer_it_may_have_b
     await client.close()
 
 
-async def test_E_17_everything_that_waits_fails_when_the_agent_hangs_up() -> None:
+async def test_e_17_everything_that_waits_fails_when_the_agent_hangs_up() -> None:
     async with in_session() as (session, agent):
         client = session.client
         waiting = [
@@ -428,7 +452,7 @@ async def test_E_17_everything_that_waits_fails_when_the_agent_hangs_up() -> Non
             await client.list_page()
 
 
-async def test_E_37_cancelling_a_call_takes_it_back_once() -> None:
+async def test_e_37_cancelling_a_call_takes_it_back_once() -> None:
     async with connected() as (client, agent):
         asking = asyncio.ensure_future(client.list_page())
         request = await agent.next("session/list")

@@ -44,7 +44,7 @@ async def answered(answer: Any, **options: Any) -> tuple[Client, RawAgent]:
     return client, agent
 
 
-async def test_INI_2_it_asks_for_the_latest_version_and_says_who_it_is_and_no_more() -> None:
+async def test_ini_2_it_asks_for_the_latest_version_and_says_who_it_is_and_no_more() -> None:
     async with connected() as (_, agent):
         params = agent.messages[0]["params"]
         assert params["protocolVersion"] == 2
@@ -53,7 +53,7 @@ async def test_INI_2_it_asks_for_the_latest_version_and_says_who_it_is_and_no_mo
         assert params["capabilities"] == {}
 
 
-async def test_INI_19_what_it_advertises_is_what_it_has_handlers_for() -> None:
+async def test_ini_19_what_it_advertises_is_what_it_has_handlers_for() -> None:
     async def nobody(*_: Any) -> None: ...
 
     options: dict[str, Any] = {
@@ -88,14 +88,22 @@ async def test_what_the_agent_says_of_itself_is_there() -> None:
         assert [method.name for method in client.auth_methods if isinstance(method, v2.AuthMethodAgent)] == ["API key"]
 
 
+async def test_ini_17_an_agent_is_called_by_its_title_or_else_its_name() -> None:
+    async with connected() as (client, _):
+        assert client.agent_title == "raw"
+    async with connected(initialize={"info": {"name": "raw", "title": "The Raw One", "version": "0"}}) as (client, _):
+        assert client.agent_title == "The Raw One"
+
+
 @pytest.mark.parametrize("version", [9, 3, 0])
-async def test_I_10_a_version_nobody_speaks_here_closes_the_connection(version: int) -> None:
+async def test_i_10_a_version_nobody_speaks_here_closes_the_connection(version: int) -> None:
     with pytest.raises(UnsupportedVersion) as caught:
         await answered({"protocolVersion": version})
     assert caught.value.answered == version
 
 
-async def test_I_11_version_1_is_told_by_its_number_whatever_else_it_says() -> None:
+async def test_i_11_version_1_is_told_by_its_number_whatever_else_it_says() -> None:
+    """INI-6."""
     with pytest.raises(UnsupportedVersion) as caught:
         await answered({"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
     assert caught.value.answered == 1
@@ -103,7 +111,7 @@ async def test_I_11_version_1_is_told_by_its_number_whatever_else_it_says() -> N
 
 
 @pytest.mark.parametrize("version", ["2", 2.0, -1, 100_000, None, "2025-01-01", True])
-async def test_INI_8_a_version_that_is_no_number_of_16_bits_is_an_error(version: Any) -> None:
+async def test_ini_8_a_version_that_is_no_number_of_16_bits_is_an_error(version: Any) -> None:
     with pytest.raises(RemoteProtocolError):
         await answered({"protocolVersion": version, "info": INFO})
 
@@ -111,12 +119,12 @@ async def test_INI_8_a_version_that_is_no_number_of_16_bits_is_an_error(version:
 @pytest.mark.parametrize(
     "answer", [{}, None, {"protocolVersion": 2}, {"protocolVersion": 2, "info": {"name": "x"}}, []]
 )
-async def test_INI_16_an_answer_without_what_is_required_is_an_error(answer: Any) -> None:
+async def test_ini_16_an_answer_without_what_is_required_is_an_error(answer: Any) -> None:
     with pytest.raises(RemoteProtocolError):
         await answered(answer)
 
 
-async def test_I_12_a_refused_version_is_not_tried_again_on_this_connection() -> None:
+async def test_i_12_a_refused_version_is_not_tried_again_on_this_connection() -> None:
     ours, theirs = message_pair()
     agent = RawAgent(theirs)
     opening = asyncio.ensure_future(connect(ours).open())
@@ -150,7 +158,7 @@ async def test_an_agent_that_hangs_up_at_once_is_an_error() -> None:
 @pytest.mark.parametrize(
     "capabilities", [None, 5, [], "yes", {}, {"session": True}, {"session": None}, {"session": []}]
 )
-async def test_I_13_I_14_without_sessions_nothing_of_them_is_sent(
+async def test_i_13_i_14_without_sessions_nothing_of_them_is_sent(
     capabilities: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.CRITICAL):
@@ -173,7 +181,8 @@ async def test_I_13_I_14_without_sessions_nothing_of_them_is_sent(
         await client.close()
 
 
-async def test_I_15_an_empty_session_capability_is_the_baseline_and_no_more() -> None:
+async def test_i_15_an_empty_session_capability_is_the_baseline_and_no_more() -> None:
+    """INI-13."""
     async with connected({"session": {}}) as (client, agent):
         session = await opened(client, agent)
         for call, method in (
@@ -191,12 +200,12 @@ async def test_I_15_an_empty_session_capability_is_the_baseline_and_no_more() ->
         assert not agent.untaken
 
 
-async def test_I_16_unknown_capabilities_are_ignored() -> None:
+async def test_i_16_unknown_capabilities_are_ignored() -> None:
     async with connected({"session": {"telepathy": {}}, "_acme": {"x": 1}}) as (client, _):
         assert client.agent.capabilities.session is not None
 
 
-async def test_I_17_two_clients_do_not_share_what_their_agents_can_do() -> None:
+async def test_i_17_two_clients_do_not_share_what_their_agents_can_do() -> None:
     async with connected(ALL) as (one, _), connected({"session": {}}) as (other, _):
         assert one.agent.capabilities.session is not None
         assert other.agent.capabilities.session is not None

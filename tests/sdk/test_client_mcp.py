@@ -77,7 +77,7 @@ async def session_with(client: Client, agent: RawAgent, session_id: str, *server
     return await bounded(opening), request["params"].get("mcpServers")
 
 
-async def test_MCP_1_an_offered_server_is_declared_under_an_id_of_its_own() -> None:
+async def test_mcp_1_an_offered_server_is_declared_under_an_id_of_its_own() -> None:
     async with connected() as (client, agent):
         one, two = client.mcp.offer("clock", Server()), client.mcp.offer("clock", Server(), meta={"k": 1})
         assert one.server_id != two.server_id
@@ -88,7 +88,7 @@ async def test_MCP_1_an_offered_server_is_declared_under_an_id_of_its_own() -> N
         ]
 
 
-async def test_O_24_connecting_twice_gives_two_connections() -> None:
+async def test_o_24_connecting_twice_gives_two_connections() -> None:
     async with connected() as (client, agent):
         server = Server()
         declared = client.mcp.offer("clock", server)
@@ -101,7 +101,7 @@ async def test_O_24_connecting_twice_gives_two_connections() -> None:
 
 
 @pytest.mark.parametrize("result", [{"tools": []}, None, 5, [], "x"])
-async def test_O_25_the_result_is_the_inner_one_whatever_it_is(result: Any) -> None:
+async def test_o_25_the_result_is_the_inner_one_whatever_it_is(result: Any) -> None:
     async with connected() as (client, agent):
         server = Server()
         connection_id = await connect_mcp(agent, client.mcp.offer("clock", server))
@@ -111,7 +111,7 @@ async def test_O_25_the_result_is_the_inner_one_whatever_it_is(result: Any) -> N
         assert server.endpoints[0].heard == [("tools/list", {"cursor": "1"})]
 
 
-async def test_O_26_an_inner_error_is_the_outer_one() -> None:
+async def test_o_26_an_inner_error_is_the_outer_one() -> None:
     async with connected() as (client, agent):
         server = Server()
         connection_id = await connect_mcp(agent, client.mcp.offer("clock", server))
@@ -120,7 +120,7 @@ async def test_O_26_an_inner_error_is_the_outer_one() -> None:
         assert answer["error"] == {"code": -32601, "message": "Method not found", "data": {"inner": True}}
 
 
-async def test_MCP_5_messages_reach_the_server_in_their_order() -> None:
+async def test_mcp_5_messages_reach_the_server_in_their_order() -> None:
     async with connected() as (client, agent):
         server = Server()
         connection_id = await connect_mcp(agent, client.mcp.offer("clock", server))
@@ -133,7 +133,7 @@ async def test_MCP_5_messages_reach_the_server_in_their_order() -> None:
         assert methods == ["initialize", "notifications/initialized", "tools/list"]
 
 
-async def test_O_27_a_connection_nobody_has_is_refused_and_ignored() -> None:
+async def test_o_27_a_connection_nobody_has_is_refused_and_ignored() -> None:
     async with connected() as (client, agent):
         for method in ("mcp/message", "mcp/disconnect"):
             answer = await agent.answer_to(agent.request(method, message("nope", "x")))
@@ -143,7 +143,7 @@ async def test_O_27_a_connection_nobody_has_is_refused_and_ignored() -> None:
         await settled(client, agent)
 
 
-async def test_O_28_after_a_disconnect_the_id_is_dead_and_what_was_asked_fails() -> None:
+async def test_o_28_after_a_disconnect_the_id_is_dead_and_what_was_asked_fails() -> None:
     async with connected() as (client, agent):
         server = Server()
         declared = client.mcp.offer("clock", server)
@@ -161,7 +161,7 @@ async def test_O_28_after_a_disconnect_the_id_is_dead_and_what_was_asked_fails()
         assert await connect_mcp(agent, declared) != connection_id
 
 
-async def test_MCP_9_a_withdrawn_message_is_given_up_by_the_server() -> None:
+async def test_mcp_9_a_withdrawn_message_is_given_up_by_the_server() -> None:
     async with connected() as (client, agent):
         server = Server()
         connection_id = await connect_mcp(agent, client.mcp.offer("clock", server))
@@ -171,7 +171,7 @@ async def test_MCP_9_a_withdrawn_message_is_given_up_by_the_server() -> None:
         assert len(agent.answers_to(request_id)) == 1
 
 
-async def test_O_29_the_server_may_ask_the_agent() -> None:
+async def test_o_29_the_server_may_ask_the_agent() -> None:
     async with connected() as (client, agent):
         server = Server()
         connection_id = await connect_mcp(agent, client.mcp.offer("clock", server))
@@ -191,7 +191,7 @@ async def test_O_29_the_server_may_ask_the_agent() -> None:
         assert told["params"] == message(connection_id, "notifications/tools/list_changed")
 
 
-async def test_O_30_closing_a_session_closes_what_it_alone_uses() -> None:
+async def test_o_30_closing_a_session_closes_what_it_alone_uses() -> None:
     async with connected() as (client, agent):
         mine, shared = Server(), Server()
         servers = [client.mcp.offer("mine", mine), client.mcp.offer("shared", shared)]
@@ -207,7 +207,7 @@ async def test_O_30_closing_a_session_closes_what_it_alone_uses() -> None:
         assert [connection.server.name for connection in client.mcp.connections] == ["shared"]
 
 
-async def test_MCP_7_the_end_of_the_connection_closes_them_all() -> None:
+async def test_mcp_7_the_end_of_the_connection_closes_them_all() -> None:
     server = Server()
     async with connected() as (client, agent):
         await connect_mcp(agent, client.mcp.offer("clock", server))
@@ -252,7 +252,7 @@ async def test_the_connections_are_bounded() -> None:
         assert answer["error"]["data"] == {"limit": "mcp_connections", "bound": 1}
 
 
-async def test_MCP_8_a_failing_notification_is_logged_and_malformed_ones_are_dropped(
+async def test_mcp_8_a_failing_notification_is_logged_and_malformed_ones_are_dropped(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with connected() as (client, agent):

@@ -77,7 +77,7 @@ async def test_tools_are_listed_and_called() -> None:
         assert called["result"]["content"][0]["text"] == "5"
 
 
-async def test_O_26_its_errors_keep_their_code() -> None:
+async def test_o_26_its_errors_keep_their_code() -> None:
     async with connected() as (client, agent):
         connection_id = await connect_mcp(client, agent, made_server())
         await handshake(agent, connection_id)
@@ -93,7 +93,7 @@ async def test_two_connections_are_two_runs_of_it() -> None:
         assert len(client.mcp.connections) == 2
 
 
-async def test_MCP_9_a_withdrawn_call_is_cancelled_in_the_server() -> None:
+async def test_mcp_9_a_withdrawn_call_is_cancelled_in_the_server() -> None:
     async with connected() as (client, agent):
         server = made_server()
         connection_id = await connect_mcp(client, agent, server)
@@ -119,7 +119,7 @@ async def test_a_disconnect_ends_the_run_and_what_waits_in_it() -> None:
         await settled(client, agent)
 
 
-async def test_O_29_it_may_ask_the_agent() -> None:
+async def test_o_29_it_may_ask_the_agent() -> None:
     from mcp.server.lowlevel import Server
 
     asked: list[Any] = []

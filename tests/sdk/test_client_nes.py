@@ -20,7 +20,7 @@ from roost.sdk.text_document import TextDocument
 from roost.wire.decode import convert
 from tests.sdk.raw_agent import ALL, RawAgent, bounded, connected, settled
 
-URI = "file:///work/a.py"
+URI = "file:///project/a.py"
 EVERYTHING = v2.ClientNesCapabilities(
     jump=v2.NesJumpCapabilities(),
     rename=v2.NesRenameCapabilities(),
@@ -57,7 +57,7 @@ def position(line: int, character: int) -> dict[str, int]:
 # --- documents ---
 
 
-async def test_NES_2_a_document_is_told_of_from_opening_to_closing() -> None:
+async def test_nes_2_a_document_is_told_of_from_opening_to_closing() -> None:
     async with connected() as (client, agent):
         nes = await started(client, agent)
         document = nes.open_document(URI, "python", "one\ntwo\n")
@@ -98,14 +98,14 @@ async def test_NES_2_a_document_is_told_of_from_opening_to_closing() -> None:
         assert not agent.untaken
 
 
-async def test_NES_3_a_full_sync_sends_the_whole_text_once() -> None:
+async def test_nes_3_a_full_sync_sends_the_whole_text_once() -> None:
     async with connected(capabilities("full")) as (client, agent):
         _, document = await with_document(client, agent)
         document.edit([(0, 3, "1"), (0, 0, "# ")])
         assert (await agent.next("document/didChange"))["params"]["contentChanges"] == [{"text": "# 1\ntwo\n"}]
 
 
-async def test_NES_2_events_the_agent_does_not_want_are_not_sent_and_the_text_is_kept() -> None:
+async def test_nes_2_events_the_agent_does_not_want_are_not_sent_and_the_text_is_kept() -> None:
     for events in ({}, {"document": {}}, {"document": {"didChange": {"syncKind": "delta"}, "didOpen": True}}):
         async with connected(capabilities(events=events)) as (client, agent):
             nes = await started(client, agent)
@@ -123,7 +123,7 @@ async def test_NES_2_events_the_agent_does_not_want_are_not_sent_and_the_text_is
     ("encoding", "start", "end"),
     [("utf-8", 6, 10), ("utf-16", 4, 6), ("utf-32", 4, 5), (None, 4, 6)],
 )
-async def test_O_18_positions_are_counted_as_the_agent_chose(encoding: Any, start: int, end: int) -> None:
+async def test_o_18_positions_are_counted_as_the_agent_chose(encoding: Any, start: int, end: int) -> None:
     chosen = {} if encoding is None else {"positionEncoding": encoding}
     offered: Any = ["utf-8", "utf-32", "utf-16"]
     async with connected(capabilities(**chosen), position_encodings=offered) as (client, agent):
@@ -134,7 +134,7 @@ async def test_O_18_positions_are_counted_as_the_agent_chose(encoding: Any, star
         assert document.offset(v2.Position(line=1, character=start)) == 6
 
 
-async def test_O_19_an_encoding_that_was_not_offered_is_not_used() -> None:
+async def test_o_19_an_encoding_that_was_not_offered_is_not_used() -> None:
     offered: Any = ["utf-32"]
     async with connected(capabilities(positionEncoding="utf-8"), position_encodings=offered) as (client, agent):
         nes = await started(client, agent)
@@ -166,7 +166,7 @@ class Sink:
 
 
 @given(st.text(alphabet="ab\n\r\u00e4\U0001f600", max_size=12), edits, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
-def test_O_17_what_is_sent_makes_the_other_side_the_same_text(
+def test_o_17_what_is_sent_makes_the_other_side_the_same_text(
     text: str, changes: list[tuple[int, int, str]], encoding: str
 ) -> None:
     sink = Sink(encoding)
@@ -228,7 +228,7 @@ def edit(suggestion_id: str = "e1", **more: Any) -> dict[str, Any]:
     return {"kind": "edit", "suggestionId": suggestion_id, "uri": URI, "edits": [change], **more}
 
 
-async def test_O_16_without_the_capability_nothing_is_started() -> None:
+async def test_o_16_without_the_capability_nothing_is_started() -> None:
     async with connected({"session": {}}) as (client, _):
         with pytest.raises(CapabilityError):
             await client.start_nes()
@@ -260,7 +260,7 @@ async def test_a_suggestion_is_asked_for_applied_and_accepted() -> None:
         assert (await agent.next("nes/reject"))["params"] == params
 
 
-async def test_O_22_a_newer_question_takes_the_older_one_back() -> None:
+async def test_o_22_a_newer_question_takes_the_older_one_back() -> None:
     async with connected() as (client, agent):
         nes, document = await with_document(client, agent)
         first = asyncio.ensure_future(nes.suggest(document, 0))
@@ -276,7 +276,7 @@ async def test_O_22_a_newer_question_takes_the_older_one_back() -> None:
         assert [suggestion.suggestion_id for suggestion in await bounded(second)] == ["new"]
 
 
-async def test_NES_6_suggestions_for_a_text_that_has_changed_are_dropped() -> None:
+async def test_nes_6_suggestions_for_a_text_that_has_changed_are_dropped() -> None:
     async with connected() as (client, agent):
         nes, document = await with_document(client, agent)
         for change in (lambda: document.replace(0, 1, "O"), document.close):
@@ -324,7 +324,7 @@ FUTURE = {"kind": "delete", "suggestionId": "f"}
         (v2.ClientNesCapabilities(rename=v2.NesRenameCapabilities()), ["e1", "r", "c"]),
     ],
 )
-async def test_O_20_O_21_only_what_can_be_taken_is_given(offered: Any, expected: list[str]) -> None:
+async def test_o_20_o_21_only_what_can_be_taken_is_given(offered: Any, expected: list[str]) -> None:
     from roost.sdk.nes import suggestion_id_of
 
     async with connected(nes=offered) as (client, agent):
@@ -338,7 +338,7 @@ async def test_O_20_O_21_only_what_can_be_taken_is_given(offered: Any, expected:
         assert (await agent.next("nes/accept"))["params"]["suggestionId"] == "c"
 
 
-async def test_NES_5_one_malformed_suggestion_fails_the_answer() -> None:
+async def test_nes_5_one_malformed_suggestion_fails_the_answer() -> None:
     async with connected() as (client, agent):
         nes, document = await with_document(client, agent)
         for bad in ({"kind": "edit", "suggestionId": "x", "uri": URI}, {"kind": "_magic"}):
@@ -386,7 +386,7 @@ async def test_edits_refer_to_the_text_as_it_is_and_may_not_overlap() -> None:
         assert document.text == "1 2 3"
 
 
-async def test_NES_8_closing_is_once_and_nothing_is_told_after_it() -> None:
+async def test_nes_8_closing_is_once_and_nothing_is_told_after_it() -> None:
     async with connected() as (client, agent):
         nes, document = await with_document(client, agent)
         asking = asyncio.ensure_future(nes.suggest(document, 0))
@@ -408,7 +408,7 @@ async def test_NES_8_closing_is_once_and_nothing_is_told_after_it() -> None:
         assert not agent.untaken
 
 
-async def test_NES_1_suggestion_sessions_have_ids_of_their_own() -> None:
+async def test_nes_1_suggestion_sessions_have_ids_of_their_own() -> None:
     async with connected() as (client, agent):
         await started(client, agent, "s1")
         await started(client, agent, "n2")

@@ -36,6 +36,7 @@ def is_alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("command", [AGENT, list(AGENT), " ".join(AGENT), Launch(argv=AGENT)])
 async def test_an_agent_is_started_prompted_and_ended(command: object, tmp_path: Path) -> None:
+    """STD-1, STD-3, STD-5."""
     async with connect(command) as client:  # type: ignore[arg-type]
         pid = pid_of(client)
         session = await client.new_session(str(tmp_path))
@@ -54,7 +55,8 @@ async def test_users_a_a_flood_on_stderr_holds_no_prompt_up() -> None:
         assert heard
 
 
-async def test_STD_4_noise_between_messages_is_skipped_and_counted() -> None:
+async def test_std_4_noise_between_messages_is_skipped_and_counted() -> None:
+    """H-02, H-03."""
     async with connect(AGENT) as client:
         session = await client.new_session("/work")
         assert (await session.prompt("noise")).text == "noisy"
@@ -139,13 +141,13 @@ async def test_an_agent_that_ends_at_once_says_how() -> None:
     assert caught.value.exit_code == 1
 
 
-async def test_I_10_an_agent_of_another_version_is_ended() -> None:
+async def test_i_10_an_agent_of_another_version_is_ended() -> None:
     with pytest.raises(UnsupportedVersion) as caught:
         await connect([*AGENT, "--v1"])
     assert caught.value.answered == 1
 
 
-async def test_I_25_a_login_in_a_terminal_runs_the_agents_own_command() -> None:
+async def test_i_25_a_login_in_a_terminal_runs_the_agents_own_command() -> None:
     async with connect(AGENT, terminal_login=run_in_terminal) as client:
         pid = pid_of(client)
         await client.login("tty")

@@ -27,7 +27,7 @@ from tests.sdk.raw_agent import (
 )
 
 
-async def test_P_01_a_prompt_is_accepted_reported_run_and_ended() -> None:
+async def test_p_01_a_prompt_is_accepted_reported_run_and_ended() -> None:
     async with in_session() as (session, agent):
         turn = asyncio.ensure_future(session.prompt("hi").finished())
         request = await agent.next("session/prompt")
@@ -67,7 +67,8 @@ async def test_iterating_gives_the_updates_up_to_the_end_of_the_turn() -> None:
         assert (await turn).stop_reason == "end_turn"
 
 
-async def test_P_21_an_idle_that_was_there_before_ends_nothing() -> None:
+async def test_p_21_an_idle_that_was_there_before_ends_nothing() -> None:
+    """SES-12, PRM-10."""
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         request = await agent.next("session/prompt")
@@ -81,7 +82,7 @@ async def test_P_21_an_idle_that_was_there_before_ends_nothing() -> None:
         assert (await bounded(turn)).stop_reason == "end_turn"
 
 
-async def test_P_22_an_idle_without_a_reason_after_running_ends_it() -> None:
+async def test_p_22_an_idle_without_a_reason_after_running_ends_it() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         agent.reply(await agent.next("session/prompt"))
@@ -90,7 +91,8 @@ async def test_P_22_an_idle_without_a_reason_after_running_ends_it() -> None:
 
 
 @pytest.mark.parametrize("reason", ["_acme", "future", "refusal", "max_tokens"])
-async def test_P_23_any_reason_ends_it(reason: str) -> None:
+async def test_p_23_any_reason_ends_it(reason: str) -> None:
+    """PRM-9, FWD-7."""
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         agent.reply(await agent.next("session/prompt"))
@@ -106,7 +108,7 @@ async def test_a_turn_that_never_ran_ends_with_a_reason_after_its_message() -> N
         assert (await bounded(turn)).text == "no"
 
 
-async def test_P_20_a_prompt_right_after_a_cancel_does_not_end_with_what_was_cancelled() -> None:
+async def test_p_20_a_prompt_right_after_a_cancel_does_not_end_with_what_was_cancelled() -> None:
     async with in_session() as (session, agent):
         first = session.prompt("one").send()
         agent.reply(await agent.next("session/prompt"))
@@ -142,7 +144,7 @@ async def test_a_second_idle_for_one_cancel_does_not_end_the_next_prompt() -> No
         assert (await bounded(second)).stop_reason == "end_turn"
 
 
-async def test_P_10_a_prompt_held_back_by_the_agent_ends_with_its_own_idle() -> None:
+async def test_p_10_a_prompt_held_back_by_the_agent_ends_with_its_own_idle() -> None:
     async with in_session() as (session, agent):
         first, second = session.prompt("one").send(), session.prompt("two").send()
         agent.reply(await agent.next("session/prompt"))
@@ -168,7 +170,7 @@ async def test_a_prompt_acknowledged_when_queued_ends_with_its_own_idle() -> Non
         assert (await bounded(second)).stop_reason == "max_tokens"
 
 
-async def test_PRM_13_a_prompt_put_into_running_work_ends_with_it() -> None:
+async def test_prm_13_a_prompt_put_into_running_work_ends_with_it() -> None:
     async with in_session() as (session, agent):
         first = session.prompt("one").send()
         agent.reply(await agent.next("session/prompt"))
@@ -237,7 +239,7 @@ async def test_a_refused_prompt_raises_where_it_is_iterated_too() -> None:
             await bounded(anext(updates))
 
 
-async def test_P_38_a_lost_connection_fails_the_prompt_wherever_it_is_waited_for() -> None:
+async def test_p_38_a_lost_connection_fails_the_prompt_wherever_it_is_waited_for() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi")
         updates = aiter(turn)
@@ -254,7 +256,8 @@ async def test_P_38_a_lost_connection_fails_the_prompt_wherever_it_is_waited_for
             session.prompt("more")
 
 
-async def test_P_11_a_prompt_that_is_not_accepted_yet_can_be_taken_back() -> None:
+async def test_p_11_a_prompt_that_is_not_accepted_yet_can_be_taken_back() -> None:
+    """CAN-7, CAN-12."""
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         request = await agent.next("session/prompt")
@@ -265,7 +268,7 @@ async def test_P_11_a_prompt_that_is_not_accepted_yet_can_be_taken_back() -> Non
         assert (end.stop_reason, end.messages) == ("cancelled", [])
 
 
-async def test_CAN_4_a_prompt_accepted_in_spite_of_that_is_cancelled() -> None:
+async def test_can_4_a_prompt_accepted_in_spite_of_that_is_cancelled() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         request = await agent.next("session/prompt")
@@ -277,7 +280,7 @@ async def test_CAN_4_a_prompt_accepted_in_spite_of_that_is_cancelled() -> None:
         assert (await bounded(turn)).was_cancelled
 
 
-async def test_CAN_12_cancelling_the_waiting_task_stops_what_it_waits_for() -> None:
+async def test_can_12_cancelling_the_waiting_task_stops_what_it_waits_for() -> None:
     async with in_session() as (session, agent):
         waiting = asyncio.ensure_future(_awaited(session.prompt("hi")))
         request = await agent.next("session/prompt")
@@ -291,7 +294,7 @@ async def test_CAN_12_cancelling_the_waiting_task_stops_what_it_waits_for() -> N
         await agent.until(lambda: any(m.get("method") == "session/cancel" for m in agent.untaken))
 
 
-async def test_PRM_19_a_cancel_right_behind_a_prompt_arrives_behind_it() -> None:
+async def test_prm_19_a_cancel_right_behind_a_prompt_arrives_behind_it() -> None:
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
         cancelling = asyncio.ensure_future(session.cancel())
@@ -365,6 +368,7 @@ async def test_the_usage_and_metadata_of_the_idle_come_with_the_end() -> None:
 
 
 async def test_metadata_of_a_prompt_passes_through() -> None:
+    """EXT-1, EXT-7."""
     async with in_session() as (session, agent):
         trace = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "_x": {"y": [1]}}
         turn = session.prompt("hi", meta=trace).send()
@@ -390,7 +394,7 @@ EMBEDDED = v2.EmbeddedResource(resource=v2.TextResourceContents(text="t", uri="f
 
 @pytest.mark.parametrize("block", [IMAGE, v2.AudioContent(data="QQ==", mime_type="audio/wav"), EMBEDDED])
 @pytest.mark.parametrize("prompt", [None, {}, {"image": True, "audio": None, "embeddedContext": []}])
-async def test_P_04_content_the_agent_does_not_take_is_not_sent(block: v2.ContentBlock, prompt: object) -> None:
+async def test_p_04_content_the_agent_does_not_take_is_not_sent(block: v2.ContentBlock, prompt: object) -> None:
     session_capability = {} if prompt is None else {"prompt": prompt}
     async with in_session({"session": session_capability}) as (session, agent):
         with pytest.raises(CapabilityError) as caught:
@@ -400,7 +404,7 @@ async def test_P_04_content_the_agent_does_not_take_is_not_sent(block: v2.Conten
         assert not agent.untaken
 
 
-async def test_P_07_text_and_links_go_to_every_agent_and_the_rest_to_those_that_take_it() -> None:
+async def test_p_07_text_and_links_go_to_every_agent_and_the_rest_to_those_that_take_it() -> None:
     link = v2.ResourceLink(name="a", uri="file:///a")
     async with in_session({"session": {}}) as (session, agent):
         turn = session.prompt(["look", link]).send()

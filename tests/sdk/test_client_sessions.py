@@ -61,7 +61,8 @@ async def test_new_sends_what_was_given_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("cwd", ["work", "", "./x", "~", "C:work"])
-async def test_SES_1_a_path_that_is_not_absolute_is_not_sent(cwd: str) -> None:
+async def test_ses_1_a_path_that_is_not_absolute_is_not_sent(cwd: str) -> None:
+    """C-36."""
     async with connected() as (client, agent):
         for attempt in (client.new_session(cwd), client.resume_session("s", cwd), client.fork_session("s", cwd)):
             with pytest.raises(LocalProtocolError):
@@ -74,7 +75,7 @@ async def test_SES_1_a_path_that_is_not_absolute_is_not_sent(cwd: str) -> None:
         assert not agent.untaken
 
 
-async def test_S_03_directories_that_are_not_advertised_are_not_sent() -> None:
+async def test_s_03_directories_that_are_not_advertised_are_not_sent() -> None:
     async with connected({"session": {}}) as (client, _):
         with pytest.raises(CapabilityError) as caught:
             await client.new_session("/work", additional_directories=["/lib"])
@@ -89,14 +90,14 @@ async def test_S_03_directories_that_are_not_advertised_are_not_sent() -> None:
         v2.McpServerAcp(name="x", server_id="1"),
     ],
 )
-async def test_S_10_servers_the_agent_cannot_reach_are_not_sent(server: v2.McpServer) -> None:
+async def test_s_10_servers_the_agent_cannot_reach_are_not_sent(server: v2.McpServer) -> None:
     for mcp in (None, {}, {"stdio": True, "http": None}):
         async with connected({"session": {"mcp": mcp}}) as (client, _):
             with pytest.raises(CapabilityError):
                 await client.new_session("/work", mcp_servers=[server])
 
 
-async def test_S_06_updates_before_the_answer_are_kept_and_those_behind_it_come_after() -> None:
+async def test_s_06_updates_before_the_answer_are_kept_and_those_behind_it_come_after() -> None:
     async with connected() as (client, agent):
         opening = asyncio.ensure_future(client.new_session("/work"))
         request = await agent.next("session/new")
@@ -131,7 +132,7 @@ async def test_early_updates_are_bounded() -> None:
         assert set(session.view.messages[0].text) <= {"a", "c"}
 
 
-async def test_S_07_updates_of_unknown_sessions_are_ignored() -> None:
+async def test_s_07_updates_of_unknown_sessions_are_ignored() -> None:
     async with in_session() as (session, agent):
         agent.update("never", said("x"), RUNNING)
         agent.update("s1", said("y"))
@@ -140,7 +141,7 @@ async def test_S_07_updates_of_unknown_sessions_are_ignored() -> None:
         assert list(session.client.sessions) == ["s1"]
 
 
-async def test_SES_11_an_id_that_is_in_use_is_the_agents_fault() -> None:
+async def test_ses_11_an_id_that_is_in_use_is_the_agents_fault() -> None:
     async with in_session() as (session, agent):
         opening = asyncio.ensure_future(session.client.new_session("/work"))
         agent.reply(await agent.next("session/new"), {"sessionId": "s1"})
@@ -159,7 +160,7 @@ async def test_an_answer_without_a_session_is_the_agents_fault(result: Any) -> N
         assert client.sessions == {}
 
 
-async def test_P_32_P_35_a_malformed_update_is_dropped_and_the_next_is_taken() -> None:
+async def test_p_32_p_35_a_malformed_update_is_dropped_and_the_next_is_taken() -> None:
     async with in_session() as (session, agent):
         agent.update(
             "s1",
@@ -175,7 +176,7 @@ async def test_P_32_P_35_a_malformed_update_is_dropped_and_the_next_is_taken() -
         assert session.view.usage is None
 
 
-async def test_PLN_6_an_update_of_version_1_is_kept_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_pln_6_an_update_of_version_1_is_kept_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     async with in_session() as (session, agent):
         agent.update("s1", {"sessionUpdate": "tool_call", "toolCallId": "t"}, {"sessionUpdate": "plan", "entries": []})
         agent.update("s1", {"sessionUpdate": "notice", "title": "of version 3"})
@@ -187,7 +188,7 @@ async def test_PLN_6_an_update_of_version_1_is_kept_and_warned_of_once(caplog: p
 # --- listing ---
 
 
-async def test_SES_13_all_pages_are_listed_and_the_cursor_is_only_passed_on() -> None:
+async def test_ses_13_all_pages_are_listed_and_the_cursor_is_only_passed_on() -> None:
     async with connected() as (client, agent):
         listing = asyncio.ensure_future(_all(client.list_sessions("/work")))
         for cursor, following in ((None, "öpaque\n1"), ("öpaque\n1", "2"), ("2", None)):
@@ -227,7 +228,7 @@ async def test_a_listing_without_an_end_is_an_error() -> None:
 # --- resuming ---
 
 
-async def test_SES_17_a_resume_without_replay_asks_for_none() -> None:
+async def test_ses_17_a_resume_without_replay_asks_for_none() -> None:
     async with connected() as (client, agent):
         resuming = asyncio.ensure_future(client.resume_session("s1", "/work"))
         request = await agent.next("session/resume")
@@ -239,7 +240,7 @@ async def test_SES_17_a_resume_without_replay_asks_for_none() -> None:
         assert len(session.view.config_options) == 1
 
 
-async def test_SES_18_a_replay_is_in_the_view_when_the_session_is_there() -> None:
+async def test_ses_18_a_replay_is_in_the_view_when_the_session_is_there() -> None:
     async with connected() as (client, agent):
         resuming = asyncio.ensure_future(client.resume_session("s1", "/work", replay=True))
         request = await agent.next("session/resume")
@@ -261,7 +262,7 @@ async def test_an_unknown_place_to_replay_from_is_passed_on() -> None:
         await bounded(resuming)
 
 
-async def test_S_26_resuming_what_is_open_clears_the_view_first() -> None:
+async def test_s_26_resuming_what_is_open_clears_the_view_first() -> None:
     async with in_session() as (session, agent):
         agent.update("s1", user_said("hi"), said("hello"), tool_call(title="old"))
         await settled(session.client, agent)
@@ -289,7 +290,7 @@ async def test_what_is_replayed_goes_to_the_view_and_not_to_those_who_read_on() 
         assert len(session.view.messages) == 3
 
 
-async def test_SES_24_resuming_what_is_open_without_replay_keeps_the_view() -> None:
+async def test_ses_24_resuming_what_is_open_without_replay_keeps_the_view() -> None:
     async with in_session() as (session, agent):
         agent.update("s1", said("hello"))
         await settled(session.client, agent)
@@ -332,7 +333,7 @@ async def test_a_prompt_that_ended_unseen_ends_with_the_replay_that_says_so() ->
         assert (await bounded(turn)).stop_reason == "end_turn"
 
 
-async def test_S_22_a_failed_resume_raises_and_leaves_nothing_behind() -> None:
+async def test_s_22_a_failed_resume_raises_and_leaves_nothing_behind() -> None:
     async with connected() as (client, agent):
         resuming = asyncio.ensure_future(client.resume_session("gone", "/work", replay=True))
         request = await agent.next("session/resume")
@@ -356,7 +357,7 @@ async def test_a_failed_replay_of_what_is_open_leaves_no_half_of_it() -> None:
         assert session.view.timeline == []
 
 
-async def test_S_25_a_long_replay_is_taken_without_anybody_reading_it() -> None:
+async def test_s_25_a_long_replay_is_taken_without_anybody_reading_it() -> None:
     async with connected() as (client, agent):
         resuming = asyncio.ensure_future(client.resume_session("s1", "/work", replay=True))
         request = await agent.next("session/resume")
@@ -370,7 +371,7 @@ async def test_S_25_a_long_replay_is_taken_without_anybody_reading_it() -> None:
 # --- forking, closing, deleting ---
 
 
-async def test_S_36_a_fork_is_a_session_of_its_own() -> None:
+async def test_s_36_a_fork_is_a_session_of_its_own() -> None:
     async with in_session() as (session, agent):
         forking = asyncio.ensure_future(
             session.client.fork_session("s1", "/work", additional_directories=["/lib"], meta={"k": 1})
@@ -428,13 +429,13 @@ async def test_a_refused_close_is_told_and_the_session_is_closed_here() -> None:
         assert not session.is_open
 
 
-async def test_S_32_deleting_needs_the_capability() -> None:
+async def test_s_32_deleting_needs_the_capability() -> None:
     async with connected({"session": {}}) as (client, _):
         with pytest.raises(CapabilityError):
             await client.delete_session("s")
 
 
-async def test_S_33_deleting_what_is_not_there_is_no_error() -> None:
+async def test_s_33_deleting_what_is_not_there_is_no_error() -> None:
     async with connected() as (client, agent):
         for _ in range(2):
             deleting = asyncio.ensure_future(client.delete_session("gone"))
@@ -461,7 +462,7 @@ GROUPED = {
 ODD = {"type": "_slider", "configId": "heat", "name": "Heat", "max": 3}
 
 
-async def test_O_01_setting_a_value_brings_the_full_list() -> None:
+async def test_o_01_setting_a_value_brings_the_full_list() -> None:
     async with connected() as (client, agent):
         session = await opened(client, agent, configOptions=[SELECT, GROUPED, OPTION, ODD])
         for config_id, value, kind in (("model", "large", "id"), ("effort", "low", "id"), ("web", False, "boolean")):
@@ -474,7 +475,7 @@ async def test_O_01_setting_a_value_brings_the_full_list() -> None:
         assert session.view.config_options[0].current_value == "large"  # type: ignore[union-attr]
 
 
-async def test_O_06_an_option_that_is_not_in_the_answer_is_gone() -> None:
+async def test_o_06_an_option_that_is_not_in_the_answer_is_gone() -> None:
     async with connected() as (client, agent):
         session = await opened(client, agent, configOptions=[SELECT, OPTION])
         setting = asyncio.ensure_future(session.set_config("model", "large"))
@@ -488,7 +489,8 @@ async def test_O_06_an_option_that_is_not_in_the_answer_is_gone() -> None:
     ("config_id", "value"),
     [("model", "huge"), ("model", True), ("web", "true"), ("heat", "1"), ("nothing", "x"), ("effort", "g")],
 )
-async def test_O_02_O_07_what_the_agent_does_not_advertise_is_not_set(config_id: str, value: Any) -> None:
+async def test_o_02_o_07_what_the_agent_does_not_advertise_is_not_set(config_id: str, value: Any) -> None:
+    """CFG-4, CFG-5."""
     async with connected() as (client, agent):
         session = await opened(client, agent, configOptions=[SELECT, GROUPED, OPTION, ODD])
         with pytest.raises(LocalProtocolError):
@@ -497,7 +499,7 @@ async def test_O_02_O_07_what_the_agent_does_not_advertise_is_not_set(config_id:
         assert not agent.untaken
 
 
-async def test_O_08_an_answer_without_the_list_fails_that_call_alone() -> None:
+async def test_o_08_an_answer_without_the_list_fails_that_call_alone() -> None:
     async with connected() as (client, agent):
         session = await opened(client, agent, configOptions=[SELECT])
         setting = asyncio.ensure_future(session.set_config("model", "large"))

@@ -116,6 +116,7 @@ async def test_the_last_line_counts_without_its_newline_and_so_does_output_that_
 
 
 async def test_users_a_a_600_kB_flood_on_stderr_does_not_stop_it() -> None:
+    """STD-2, H-06."""
     channel, listener = await start("import sys; sys.stderr.write('e' * 600_000 + 'last'); print('done')")
     await listener.over.wait()
     assert listener.messages == [b"done"]
@@ -156,6 +157,7 @@ async def test_a_program_that_ignores_the_end_of_its_input_is_terminated() -> No
 
 
 async def test_a_program_that_ignores_that_too_is_killed() -> None:
+    """STD-5, H-05."""
     limits = ChildLimits(exit_grace=0.1, kill_grace=0.2, drain_grace=0.2)
     program = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -20,6 +19,7 @@ from roost.sdk.client_limits import ClientLimits
 from roost.sdk.client_link import ClientLink
 from roost.sdk.client_openers import Opener
 from roost.sdk.client_options import ClientOptions
+from roost.sdk.client_providers import Providers
 from roost.sdk.client_questioner import Questioner
 from roost.sdk.client_sessions import SessionTable
 from roost.sdk.session import Session
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from roost.sdk.nes import NesSession
 
 R = TypeVar("R")
-
-log = logging.getLogger("roost.client")
 
 
 class Client:
@@ -119,7 +117,7 @@ class Client:
 
     @property
     def launch(self) -> Launch | None:
-        """How the agent was started, where that was us."""
+        """How the agent was started, if it was here."""
         return self._opener.launch
 
     @property
@@ -135,6 +133,11 @@ class Client:
     def agent(self) -> v2.InitializeResponse:
         """What the agent said of itself: `info`, `capabilities`, `auth_methods`."""
         return self.link.agent
+
+    @property
+    def agent_title(self) -> str:
+        """What to call the agent when talking to people; its `info.name` is for programs (INI-17)."""
+        return self.agent.info.title or self.agent.info.name
 
     def _take(self, link: ClientLink) -> None:
         connection = link.connection
@@ -218,13 +221,8 @@ class Client:
         meta: JsonObject | None = None,
     ) -> Session:
         """A new session, working in `cwd`, an absolute path on the agent's machine."""
-        check_workspace(self.agent, cwd, additional_directories, mcp_servers)
-        request = v2.NewSessionRequest(
-            cwd=cwd,
-            additional_directories=list(additional_directories),
-            mcp_servers=list(mcp_servers),
-            meta=meta,
-        )
+        workspace = self._workspace(cwd, additional_directories, mcp_servers)
+        request = v2.NewSessionRequest(**workspace, meta=meta)
         return await self._table.open(request, cwd, mcp_servers)
 
     async def fork_session(
@@ -237,14 +235,8 @@ class Client:
         meta: JsonObject | None = None,
     ) -> Session:
         """A new session that starts with what another one knows; directories and servers are only those given here."""
-        check_workspace(self.agent, cwd, additional_directories, mcp_servers)
-        request = v2.ForkSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=list(additional_directories),
-            mcp_servers=list(mcp_servers),
-            meta=meta,
-        )
+        workspace = self._workspace(cwd, additional_directories, mcp_servers)
+        request = v2.ForkSessionRequest(session_id=session_id, **workspace, meta=meta)
         return await self._table.open(request, cwd, mcp_servers)
 
     async def resume_session(
@@ -261,17 +253,14 @@ class Client:
 
         A session that is open here already is brought in step again; the handle stays the same.
         """
-        check_workspace(self.agent, cwd, additional_directories, mcp_servers)
+        workspace = self._workspace(cwd, additional_directories, mcp_servers)
         start: v2.ReplayFrom | None = v2.ReplayFromStart() if replay is True else (replay or None)
-        request = v2.ResumeSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=list(additional_directories),
-            mcp_servers=list(mcp_servers),
-            replay_from=start,
-            meta=meta,
-        )
+        request = v2.ResumeSessionRequest(session_id=session_id, **workspace, replay_from=start, meta=meta)
         return await self._table.resume(request, mcp_servers)
+
+    def _workspace(self, cwd: str, directories: Sequence[str], servers: Sequence[v2.McpServer]) -> dict[str, Any]:
+        check_workspace(self.agent, cwd, directories, servers)
+        return {"cwd": cwd, "additional_directories": list(directories), "mcp_servers": list(servers)}
 
     async def list_sessions(self, cwd: str | None = None) -> AsyncIterator[v2.SessionInfo]:
         """The sessions the agent knows, page after page; with `cwd` only those that work there.
@@ -358,22 +347,10 @@ class Client:
 
     # ---- providers, suggestions
 
-    async def list_providers(self) -> list[v2.ProviderInfo]:
-        """The model endpoints that can be routed elsewhere; never their secrets."""
-        return (await self.link.call(v2.ListProvidersRequest())).providers
-
-    async def set_provider(
-        self, provider_id: str, api_type: str, base_url: str, headers: dict[str, str] | None = None
-    ) -> None:
-        """Routes one elsewhere. All of it is replaced; without `headers` there are none (PRV-2)."""
-        request = v2.SetProviderRequest(
-            provider_id=provider_id, api_type=api_type, base_url=base_url, headers=headers or {}
-        )
-        await self.link.call(request)
-
-    async def disable_provider(self, provider_id: str) -> None:
-        """Switches one off; the agent refuses for one it needs (PRV-3)."""
-        await self.link.call(v2.DisableProviderRequest(provider_id=provider_id))
+    @property
+    def providers(self) -> Providers:
+        """The agent's model endpoints."""
+        return Providers(self.link)
 
     async def start_nes(
         self,
@@ -401,7 +378,7 @@ class Client:
     def forget_nes(self, session_id: str) -> None:
         self._nes.pop(session_id, None)
 
-    # ---- for debugging
+    # ---- for finding out
 
     @property
     def noise(self) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class OpenDocument:
     """One open document. Made by `NesSession.open_document`.
 
-    document = nes.open_document("file:///work/a.py", "python", text)
+    document = nes.open_document("file:///project/a.py", "python", text)
     document.replace(10, 12, "new")
     document.close()
     """

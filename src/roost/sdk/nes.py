@@ -1,7 +1,7 @@
 """Next edit suggestions as an editor asks for them: a session, its documents, and suggestions that are still true.
 
 nes = await client.start_nes()
-document = nes.open_document("file:///work/a.py", "python", text)
+document = nes.open_document("file:///project/a.py", "python", text)
 suggestions = await nes.suggest(document, cursor)
 if suggestions:
     document.apply(suggestions[0]); nes.accept(suggestions[0])
