@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from roost.errors import LimitError, StoreError
@@ -81,6 +81,13 @@ async def history(store: Store, session_id: str = "s", after: int = 0, limit: in
 
 async def numbers(store: Store, session_id: str = "s") -> list[int]:
     return [entry.number for entry in await history(store, session_id)]
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Waits for what another thread does by itself, of which nothing tells."""
+    async with asyncio.timeout(PATIENCE):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
 
 
 class Clock:

@@ -77,6 +77,7 @@ class MemoryStore(Store):
         self._reading: dict[str, int] = {}
         self._upkeep: Iterator[None] | None = None
         self._ended: dict[str, None] = {}  # sessions whose turn has ended since they were compacted
+        self._postponed: set[str] = set()  # of those, what was being read
         self._swept_at = 0.0
 
     async def open(self) -> None:
@@ -112,9 +113,8 @@ class MemoryStore(Store):
                 self._apply(change, at)
             self._written += len(changes)
             self._batches += 1
-            if self._upkeep is None and self._is_untidy(at):
-                self._upkeep = self._steps()
-                self._loop.call_soon(self._keep_order)
+            if self._is_untidy(at):
+                self._start_upkeep()
         if done is not None:
             asyncio.get_running_loop().call_soon(done, fault)
         elif fault is not None:
@@ -174,19 +174,20 @@ class MemoryStore(Store):
                 self._size -= 0 if history is None else history.size
             case Restore(_, entries):
                 for entry in entries:
-                    self._append(entry, at)
+                    self._append(entry, at, touch=False)
             case AdoptSession(session_id, owner):
                 history = self._histories.get(session_id)
                 if history is not None:
                     history.session = msgspec.structs.replace(history.session, owner=owner)
 
-    def _append(self, entry: Entry, at: float) -> None:
+    def _append(self, entry: Entry, at: float, *, touch: bool = True) -> None:
         history = self._histories.get(entry.session_id)
         if history is None:
             return
         history.entries.append(entry if entry.at else msgspec.structs.replace(entry, at=at))
         history.last = entry.number
-        history.updated_at = at
+        if touch:
+            history.updated_at = at
         history.size += len(entry.body) + ENTRY_BYTES
         self._size += len(entry.body) + ENTRY_BYTES
         if entry.kind is Kind.PROMPT:
@@ -208,6 +209,11 @@ class MemoryStore(Store):
     async def tidy(self) -> None:
         for _ in self._steps():
             pass
+
+    def _start_upkeep(self) -> None:
+        if self._upkeep is None and self._is_open:
+            self._upkeep = self._steps()
+            self._loop.call_soon(self._keep_order)
 
     def _keep_order(self) -> None:
         """One step, and the next in another turn of the loop."""
@@ -238,7 +244,9 @@ class MemoryStore(Store):
                 compactor.feed(entry)
             yield
         outcome = compactor.finish()
-        if self._histories.get(session_id) is history and session_id not in self._reading:
+        if session_id in self._reading:
+            self._postponed.add(session_id)
+        elif self._histories.get(session_id) is history:
             self._size += history.replace(lines, settled, outcome)
 
     def _let_go(self) -> Iterator[None]:
@@ -315,6 +323,10 @@ class MemoryStore(Store):
             self._reading[session_id] -= 1
             if not self._reading[session_id]:
                 del self._reading[session_id]
+                if session_id in self._postponed:
+                    self._postponed.discard(session_id)
+                    self._ended[session_id] = None
+                    self._start_upkeep()
 
     async def prompt_by_key(self, session_id: str, key: str) -> StoredPrompt | None:
         history = self._histories.get(session_id)

@@ -68,9 +68,11 @@ class Upkeep:
         self._pins = pins  # sessions that are being read: what was read of them must not change its place
         self._unfit: set[int] = set()  # sessions whose compaction failed; they stay as they are
         self.compacting: str | None = None  # the session whose entries are being replaced right now
+        self.postponed = False  # something was left alone because it is being read
 
     def steps(self) -> Iterator[None]:
         """One pass over everything."""
+        self.postponed = False
         yield from self._compact()
         yield from self._clear_trash()
         yield from self._let_go()
@@ -109,7 +111,9 @@ class Upkeep:
             if row is None:
                 return
             key = row[0]
-            if key not in self._unfit:
+            if row[1] in self._pins:
+                self.postponed = True
+            elif key not in self._unfit:
                 try:
                     yield from self._compact_session(*row)
                 except (ValueError, TypeError, LookupError, RecursionError):
@@ -142,8 +146,9 @@ class Upkeep:
             self.compacting = session_id
             try:
                 if session_id in self._pins:
+                    self.postponed = True
                     return
-                if not self._change(self._replace, key, compacted, last, outcome, has_parts):
+                if not self._change(self._replace, key, last, outcome, has_parts):
                     return
             finally:
                 self.compacting = None
@@ -154,10 +159,9 @@ class Upkeep:
         found = self._db.execute("SELECT 1 FROM subjects WHERE session = ? AND subject = ?", (key, digest))
         return found.fetchone() is not None
 
-    def _replace(self, key: int, compacted: int, last: int, outcome: Compacted, has_parts: bool) -> bool:
-        """False when the session is not what it was when its entries were read."""
-        now = self._db.execute("SELECT compacted FROM progress WHERE key = ?", (key,)).fetchone()
-        if now is None or now[0] != compacted:
+    def _replace(self, key: int, last: int, outcome: Compacted, has_parts: bool) -> bool:
+        """False when the session was deleted since its entries were read; nothing else changes what was settled."""
+        if self._db.execute("SELECT 1 FROM progress WHERE key = ?", (key,)).fetchone() is None:
             return False
         runs = [(entry_id(key, first), entry_id(key, end)) for first, end in outcome.removed]
         if has_parts:
@@ -191,15 +195,29 @@ class Upkeep:
 
     def _clear_some(self, key: int) -> bool:
         low, high = key_range(key)
-        more = self._db.execute(
-            "SELECT id FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1 OFFSET ?", (low, high, _ROWS)
-        ).fetchone()
-        last = high if more is None else more[0]
+        some = self._some(low, high)
+        last = some[-1][0] if some else high
         release_blobs(self._db, low, last)
         self._db.execute("DELETE FROM entries WHERE id BETWEEN ? AND ?", (low, last))
-        if more is None:
+        if not some:
             self._db.execute("DELETE FROM trash WHERE session = ?", (key,))
-        return more is None
+        return bool(some)
+
+    def _some(self, low: int, high: int) -> list[tuple[int, float, int]]:
+        """The first entries in a range, no more than a step should take away."""
+        some: list[tuple[int, float, int]] = []
+        size = 0
+        rows = self._db.execute(
+            "SELECT id, at, kind, length(body) FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+            (low, high, _ROWS),
+        )
+        for id_, at, kind, length in rows:
+            some.append((id_, at, kind))
+            size += length
+            if size > self._limits.page_bytes:
+                break
+        rows.close()
+        return some
 
     # --- retention ---
 
@@ -234,16 +252,12 @@ class Upkeep:
         if row is None:
             return False
         is_open, settled = row
-        rows = self._db.execute(
-            "SELECT id, at, kind FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-            (low, entry_id(key, settled) if is_open else high, _ROWS),
-        ).fetchall()
-        last: tuple[Any, ...] | None = None
-        for row in rows:
-            if row[2] != _GAP:
-                if row[1] > until:
+        last: tuple[int, float, int] | None = None
+        for some in self._some(low, entry_id(key, settled) if is_open else high):
+            if some[2] != _GAP:
+                if some[1] > until:
                     break
-                last = row
+                last = some
         if last is None:
             return False
         number = number_of(last[0])
@@ -255,9 +269,9 @@ class Upkeep:
             (last[0], last[1], _GAP, mark.first, mark.body),
         )
         self._db.execute(
-            "UPDATE progress SET oldest_at = (SELECT at FROM entries WHERE id > ? AND id <= ? AND kind <> ?"
-            " ORDER BY id LIMIT 1) WHERE key = ?",
-            (last[0], entry_id(key, MAX_NUMBER), _GAP, key),
+            "UPDATE progress SET oldest_at = (SELECT at FROM entries WHERE id > ? AND id <= ? ORDER BY id LIMIT 1)"
+            " WHERE key = ?",
+            (last[0], entry_id(key, MAX_NUMBER), key),
         )
         return True
 
@@ -270,5 +284,6 @@ class Upkeep:
             [free] = self._db.execute("PRAGMA freelist_count").fetchone()
             if free * page < _FREE_BYTES or free * _FREE_SHARE < count:
                 return
-            self._db.execute(f"PRAGMA incremental_vacuum({_PAGES})").fetchall()
+            # As a script: `execute` stops after the first page or two, because the pragma has rows without columns.
+            self._db.executescript(f"PRAGMA incremental_vacuum({_PAGES})")
             yield

@@ -141,6 +141,8 @@ class Writer:
             return max(0.0, self._retry_at - time.monotonic())
         if self._due_since:
             return self._limits.idle_grace
+        if self._upkeep.postponed:
+            return 10 * self._limits.idle_grace
         return _REST if self.log_bytes else _RETENTION_PERIOD
 
     def _rest(self) -> None:
@@ -155,7 +157,7 @@ class Writer:
                 self._due_since = 0.0
                 if self.log_bytes > self._limits.checkpoint_bytes:
                     self._checkpoint("PASSIVE")
-        elif self.log_bytes:
+        elif self.log_bytes and not self._upkeep.postponed:
             self._checkpoint("PASSIVE")
         else:
             self._due_since = time.monotonic()
@@ -233,7 +235,7 @@ class Writer:
     def bound_file(self, file_bytes: int) -> None:
         """On the thread: how large the file may be from now on; 0: as large as the disk."""
         # 0xFFFFFFFE pages is all that SQLite can address; its default is fewer on old versions.
-        pages = file_bytes // self._page_bytes if file_bytes else 0xFFFFFFFE
+        pages = max(1, file_bytes // self._page_bytes) if file_bytes else 0xFFFFFFFE
         self.db.execute(f"PRAGMA max_page_count = {pages}")
 
     def tidy(self) -> None:
