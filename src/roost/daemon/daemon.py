@@ -18,6 +18,7 @@ from roost.process.runtimes.registry import Runtimes
 from roost.process.tokens import sweep
 from roost.sidecar.engine import Engine
 from roost.sidecar.limits import Limits
+from roost.store.base import Store
 from roost.transport.unix import UnixServer, serve_unix
 
 log = logging.getLogger("roost.daemon")
@@ -34,22 +35,34 @@ class Daemon:
         environment: Mapping[str, str] | None = None,
         let_through: Iterable[str] = (),
         state_dir: Path | None = None,
+        store: Store | None = None,
     ) -> None:
-        """`state_dir`: where it is noted which agents may exist, so that the next daemon ends what this one cannot."""
+        """`state_dir`: where it is noted which agents may exist, so that the next daemon ends what this one cannot.
+
+        `store`: the journal, not opened yet; see `open`.
+        """
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
         self._folder = ScratchFolder(own_env)
         runtimes = Runtimes()
         packages = Packages(default_roots(own_env) if roots is None else roots, runtimes)
         catalogue = LocalCatalogue(packages, runtimes, own_env=own_env, let_through=let_through)
-        engine = Engine(self.limits, version=roost.__version__, folder=self._folder.path)
+        engine = Engine(self.limits, version=roost.__version__, folder=self._folder.path, journal=store is not None)
+        self._store = store
         if state_dir is not None:
             for pid in sweep(state_dir):
                 log.warning("ended process %d, which a daemon that died had left behind", pid)
         self.runner = LocalRunner(state_dir=state_dir)
-        self.driver = Driver(engine, self.runner, catalogue)
+        self.driver = Driver(engine, self.runner, catalogue, store)
         self._servers: list[UnixServer] = []
         self._receptions: list[Reception] = []
+
+    async def open(self) -> None:
+        """Opens the journal, and marks what an earlier daemon left in mid-turn. Raises StoreError with the way out."""
+        if self._store is not None:
+            await self._store.open()
+            for session_id in await self._store.recover():
+                log.warning("session %s was in mid-turn when its daemon ended", session_id)
 
     def reception(self, *, uid: int | None, token: str | None = None) -> Reception:
         """A way in: for the given user only, or for who knows the token."""
@@ -77,6 +90,8 @@ class Daemon:
             for connection in list(reception.connections):
                 connection.close()
         await asyncio.sleep(0)
+        if self._store is not None:
+            await self._store.close()
         self._folder.remove()
 
 

@@ -8,12 +8,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from roost.daemon.archivist import Archivist
 from roost.errors import LimitError, ProcessError, RoostError
 from roost.process.base import AgentProcess, Runner, SpawnPlan
 from roost.sidecar import commands, events
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import AcpAgentEntry, AcpCallback, AcpResponse
 from roost.sidecar.launch import AgentProgram, Launch
+from roost.store.base import Store
 
 log = logging.getLogger("roost.daemon")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -61,10 +63,11 @@ class _Ear:
 class Driver:
     """Feeds one engine and does what it says, in order, in one event loop."""
 
-    def __init__(self, engine: Engine, runner: Runner, catalogue: Catalogue) -> None:
+    def __init__(self, engine: Engine, runner: Runner, catalogue: Catalogue, store: Store | None = None) -> None:
         self._engine = engine
         self._runner = runner
         self._catalogue = catalogue
+        self._archivist = None if store is None else Archivist(store, self.feed)
         self._loop = asyncio.get_running_loop()
         self._outlets: dict[int, Outlet] = {}
         self._processes: dict[str, AgentProcess] = {}
@@ -88,6 +91,7 @@ class Driver:
             commands.ForgetAgent: self._forget_agent,
             commands.Disconnect: self._disconnect,
             commands.Load: self._load,
+            commands.Persist: self._persist,
             commands.Note: self._note,
         }
 
@@ -155,6 +159,8 @@ class Driver:
         self.feed(events.ShutdownRequested())
         await self._idle.wait()
         await self._runner.shutdown()
+        if self._archivist is not None:
+            await self._archivist.close()
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -246,15 +252,19 @@ class Driver:
 
     # ---- the rest
 
+    def _persist(self, command: commands.Persist) -> None:
+        if self._archivist is not None:
+            self._archivist.persist(command)
+
     def _load(self, command: commands.Load) -> None:
+        if self._archivist is not None and self._archivist.load(command):
+            return
         value: object = None
         match command.query:
             case commands.AgentQuery(agent_type=agent_type):
                 value = self._catalogue.find(agent_type)
             case commands.AgentsQuery():
                 value = self._catalogue.entries()
-            case commands.SessionQuery():
-                value = None  # nothing is remembered without a store
         self._pending.append(events.RecordLoaded(command.ticket, value))
 
     def _note(self, command: commands.Note) -> None:
