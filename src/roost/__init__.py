@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from roost import host
     from roost.errors import (
+        AgentExited,
+        CapabilityError,
         CodecError,
         ConfigError,
         ConnectionClosed,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         SidecarError,
         StoreError,
         TransportError,
+        UnsupportedVersion,
     )
     from roost.sdk.agent import Agent
     from roost.sdk.connect import connect
@@ -35,6 +38,8 @@ _HOMES = {
     "Turn": "roost.sdk.turn",
     "connect": "roost.sdk.connect",
     "RoostError": "roost.errors",
+    "AgentExited": "roost.errors",
+    "CapabilityError": "roost.errors",
     "CodecError": "roost.errors",
     "LimitError": "roost.errors",
     "LocalProtocolError": "roost.errors",
@@ -46,10 +51,13 @@ _HOMES = {
     "ConnectionClosed": "roost.errors",
     "ProcessError": "roost.errors",
     "StoreError": "roost.errors",
+    "UnsupportedVersion": "roost.errors",
 }
 
 __all__ = [
     "Agent",
+    "AgentExited",
+    "CapabilityError",
     "CodecError",
     "ConfigError",
     "ConnectionClosed",
@@ -63,6 +71,7 @@ __all__ = [
     "StoreError",
     "TransportError",
     "Turn",
+    "UnsupportedVersion",
     "__version__",
     "connect",
     "host",
