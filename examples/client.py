@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from roost.sdk.connect import connect
+from roost import connect
 
 
 async def main() -> None:
