@@ -13,6 +13,7 @@ help:
 	@echo "make fmt     format the code"
 	@echo "make gen     write everything generated from schema/"
 	@echo "make bench   measure, side by side with peers"
+	@echo "make docs    write the API reference to build/docs"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) tools/bootstrap.py $(VENV)
@@ -44,6 +45,9 @@ gen: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+docs: $(STAMP)
+	$(BIN)/python -m tools.make_docs
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis
