@@ -17,7 +17,7 @@ from roost.acp.v2 import (
     RequestPermissionResponse,
     SelectedPermissionOutcome,
 )
-from roost.acp.v2.gen.methods import NOTIFICATIONS
+from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
 from roost.errors import CodecError, RpcError
 from roost.rpc.events import Answered, Called, Failed, Notified
 from roost.rpc.messages import METHOD_NOT_FOUND, REQUEST_CANCELLED
@@ -52,7 +52,12 @@ class Questions:
                 self._elicitation(request, params)
             elif method.startswith(("fs/", "terminal/")):
                 self._service(request, params)
-            elif method in _PASSED or method.startswith("_"):  # BR-6
+            elif method in _PASSED:
+                payload = strict(REQUESTS[method].params, params, self._bridge.losses)
+                if payload is None:
+                    raise invalid_params(f"not what {method} takes")
+                self._ask(Question(request.token, method), method, payload)
+            elif method.startswith("_"):  # BR-6
                 self._ask(Question(request.token, method), method, _raw(request))
             else:
                 self._bridge.losses.count("vendor_traffic")

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from roost.acp.bridge.payload import as_object, objects
+from roost.acp.bridge.payload import as_object
 from roost.errors import RpcError
 
 Version: TypeAlias = Literal[1, 2]
@@ -21,13 +21,11 @@ _V1_MEMBERS = ("agentCapabilities", "agentInfo")
 def answered_version(result: Any) -> Version:
     """The version an answer to `initialize` is written in, whatever number it names.
 
-    v2 has `info` and `capabilities`, and login methods with a `methodId`; v1 has `agentInfo`, `agentCapabilities`, and
-    login methods with an `id`. Where nothing tells, it is v1, which requires none of them.
+    v2 requires `info`, which v1 has not; v1 has `agentInfo` and `agentCapabilities`, but requires neither: where
+    nothing tells, it is v1.
     """
     answer = as_object(result)
     if any(member in answer for member in _V1_MEMBERS):
-        return 1
-    if any("id" in method and "methodId" not in method for method in objects(answer.get("authMethods"))):
         return 1
     return 2 if isinstance(answer.get("info"), dict) and answer.get("protocolVersion") == 2 else 1
 

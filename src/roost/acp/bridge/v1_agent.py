@@ -128,6 +128,8 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.now = now
         for session in self.sessions.values():
             self.turns.cancel(session)
+        self.opening = 0
+        self.release_all()
         self.questions.cancel(None)
         self.client.end(cause)
 

@@ -123,6 +123,8 @@ class V1ClientBridge(BridgeCore[ClientSession]):
         for session in self.sessions.values():
             if session.turn is not None:
                 self.turns.cancel(session)
+        self.opening = 0
+        self.release_all()
         self.questions.cancel(None)
         self.client.end(cause)
 
