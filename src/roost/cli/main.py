@@ -16,6 +16,7 @@ from roost.cli.status import ExitStatus, say
 # Command -> module; the module's `command` is the click command.
 COMMANDS = {
     "agents": "roost.cli.agents",
+    "check": "roost.cli.check",
     "daemon": "roost.cli.daemon",
     "decode": "roost.cli.decode",
     "run": "roost.cli.run",

@@ -74,7 +74,7 @@ def command(
         agent=_text(agent, "AGENT"),
         prompt=text,
         cwd=_text(os.path.abspath(cwd), "--cwd"),
-        env=_environment(env, os.environ.get),
+        env=environment_of(env, os.environ.get),
         policy=chosen,
         socket=socket,
         timeout=timeout,
@@ -150,7 +150,7 @@ def _permissions(policy: Policy | None) -> tuple[Policy, Keyboard | None]:
     return (Policy.ABSENT, None) if keyboard is None else (Policy.ASK, keyboard)
 
 
-def _environment(settings: Iterable[str], look_up: Callable[[str], str | None]) -> dict[str, str]:
+def environment_of(settings: Iterable[str], look_up: Callable[[str], str | None]) -> dict[str, str]:
     env = {}
     for setting in settings:
         name, given, value = setting.partition("=")
