@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from roost.transport.lines import DEFAULT_MAX_MESSAGE_BYTES
+
 from .raw_client import Json, initialize_params
 
 WAIT = 20.0
@@ -222,26 +224,29 @@ async def test_h_07_h_10_lines_may_be_cut_anywhere_end_in_crlf_or_be_blank_std_1
         assert said["params"]["update"]["content"]["text"] == text
 
 
+LARGE = 20 * 1024 * 1024
+
+
 async def test_e_43_a_large_message_goes_both_ways_env_21() -> None:
     async with running() as program:
         session = await program.session()
-        program.prompt(session, "x" * 7_000_000)
+        program.prompt(session, "x" * LARGE)
         assert program.process.stdin is not None
         draining = asyncio.ensure_future(program.process.stdin.drain())
         message = await program.until("agent_message_chunk")
         await draining
-        assert len(message["params"]["update"]["content"]["text"]) == 7_000_000
+        assert len(message["params"]["update"]["content"]["text"]) == LARGE
 
 
 async def test_a_line_over_the_limit_is_refused_alone_env_21() -> None:
     async with running() as program:
         await program.session()
-        program.send(b"x" * (17 * 1024 * 1024) + b"\n")
+        program.send(b"x" * (DEFAULT_MAX_MESSAGE_BYTES + 1) + b"\n")
         assert program.process.stdin is not None
         draining = asyncio.ensure_future(program.process.stdin.drain())
         refused = await program.until("max_line_bytes")
         await draining
-        assert refused["error"]["data"] == {"limit": "max_line_bytes", "bound": 16 * 1024 * 1024}
+        assert refused["error"]["data"] == {"limit": "max_line_bytes", "bound": DEFAULT_MAX_MESSAGE_BYTES}
         assert (await program.call("session/list", {}))["sessions"]
 
 

@@ -19,11 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from roost.errors import ProcessError
+from roost.transport.lines import DEFAULT_MAX_MESSAGE_BYTES
 from roost.transport.messages import DEFAULT_HIGH_WATER, MessageListener
 from roost.transport.stderr import StderrTail
-from roost.wire.framing import DEFAULT_MAX_LINE_BYTES, LineFramer
-
-_READ_SIZE: Final = 256 * 1024
+from roost.wire.framing import LineFramer
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -54,7 +53,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 class ChildLimits(Struct, frozen=True):
     """The bounds of one child, and how patient its end is. The defaults are ours."""
 
-    line_bytes: int = DEFAULT_MAX_LINE_BYTES
+    line_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     high_water: int = DEFAULT_HIGH_WATER
     stderr_bytes: int = 64 * 1024  # of its stderr that are kept, the newest
     stderr_lines_per_second: int = 100  # told to `on_stderr`; the rest are counted

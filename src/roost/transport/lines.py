@@ -9,7 +9,9 @@ from contextlib import suppress
 from typing import IO, Final, cast
 
 from roost.transport.messages import DEFAULT_HIGH_WATER, MessageListener
-from roost.wire.framing import DEFAULT_MAX_LINE_BYTES, LineFramer
+from roost.wire.framing import LineFramer
+
+DEFAULT_MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024  # images and replays: tens of MiB have to pass (ENV-21)
 
 _READ_SIZE: Final = 256 * 1024  # as much as asyncio reads from a pipe at once
 
@@ -19,7 +21,7 @@ async def connect_lines(
     writer: IO[bytes],
     *,
     peer: str,
-    limit: int = DEFAULT_MAX_LINE_BYTES,
+    limit: int = DEFAULT_MAX_MESSAGE_BYTES,
     high_water: int = DEFAULT_HIGH_WATER,
 ) -> LineChannel:
     """A channel that reads lines from one file and writes them to another, and closes both at its end.
@@ -118,6 +120,9 @@ class LineChannel:
         if self._listener is None:
             self._early += lines
             return
+        if self._early:
+            lines = self._early + lines
+            self._early = []
         if lines:
             self._listener.received(lines)
         self._tell_overflows(self._listener)

@@ -11,11 +11,10 @@ import sys
 from contextlib import suppress
 from typing import IO
 
-from roost.transport.lines import LineChannel, connect_lines
-from roost.wire.framing import DEFAULT_MAX_LINE_BYTES
+from roost.transport.lines import DEFAULT_MAX_MESSAGE_BYTES, LineChannel, connect_lines
 
 
-async def open_stdio(*, limit: int = DEFAULT_MAX_LINE_BYTES) -> LineChannel:
+async def open_stdio(*, limit: int = DEFAULT_MAX_MESSAGE_BYTES) -> LineChannel:
     """Takes standard input and output for messages, a line each. Once per process."""
     reader, writer = take_descriptors()
     return await connect_lines(reader, writer, peer=f"process {os.getppid()}", limit=limit)
