@@ -57,3 +57,15 @@ def test_a_second_connection_joins_the_new_session_of_an_id_while_it_still_hears
     rig.state(again, "same")
     rig.agent.update(sessionUpdate="agent_message_chunk")
     assert [number for number, told in rig.told if hasattr(told, "notification")] == [alice, again]
+
+
+def test_a_grace_of_nothing_ends_a_turn_whose_caller_does_not_read() -> None:
+    """Seed 2384: the grace was over at once, was given again because the agent is paused, and so on for ever."""
+    rig = Rig(lambda agent, message: message.get("method") == "session/prompt", cancel_grace=0.0)
+    connection = rig.connect()
+    session = rig.create(connection).session_id
+    prompt = rig.prompt(connection, session)
+    rig.feed(events.CallerBlocked(connection))
+    rig.request(connection, session, "session/cancel")
+    rig.advance(70)
+    assert rig.rpc(connection, prompt)["result"] == {"stopReason": "cancelled"}

@@ -13,6 +13,10 @@ from roost.sidecar.sessions import Life, Session
 
 CANCEL = "session/cancel"
 
+# While output is held back for a caller, an agent is looked at again after this long at the least: a grace of 0 would
+# be over at once, again and again, and time would stand still. Seconds.
+PAUSED_GRACE = 1.0
+
 
 def cancel(context: Context, session: Session, params: bytes) -> Conversation[bytes]:
     """Forwards the notification; the answer comes when no turn runs any more, and says whether one was cancelled.
@@ -63,13 +67,15 @@ def wait_for_end(context: Context, session: Session, link: Link) -> Conversation
 
 
 def _ended(context: Context, session: Session, link: Link) -> Conversation[str | None]:
+    grace = context.limits.cancel_grace
     patience = context.stage.now + context.limits.stuck_caller_timeout
     while True:
         try:
-            reason: str | None = yield context.stage.within(context.limits.cancel_grace, session.turns.ended())
+            reason: str | None = yield context.stage.within(grace, session.turns.ended())
         except TimedOut:
             if link.paused and session.link is link and context.stage.now < patience:
-                continue  # its last words may be waiting behind a caller that does not read
+                grace = max(grace, PAUSED_GRACE)  # its last words may be waiting behind a caller that does not read
+                continue
             if session.link is link and session.life is Life.LIVE:
                 yield from end_wedged_turn(context, session, link)
             return "cancelled"
