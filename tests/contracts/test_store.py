@@ -340,11 +340,13 @@ async def test_changes_of_an_unknown_session_are_ignored(store: Store) -> None:
     assert await store.session("x") is None
 
 
-async def test_a_store_that_is_not_open_says_so(make: Make) -> None:
+async def test_a_store_that_is_not_open_says_so(make: Make, ear: Ear) -> None:
     store = make()
     error = await outcome(store, [opened()])
     assert isinstance(error, StoreError)
     assert error.code == "closed"
+    store.write([opened()])
+    assert [complaint.code for complaint in ear.heard] == ["closed"]
     await store.open()
     await store.close()
     error = await outcome(store, [opened()])

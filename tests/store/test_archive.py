@@ -258,8 +258,10 @@ async def test_an_import_that_did_not_end_is_dropped_at_the_next_start(store: St
     half = msgspec.structs.replace(session("half"), owner=IMPORTING)
     await durable(store, OpenSession(half), entry(1, session_id="half"), opened("whole"))
     await durable(store, AdoptSession("whole", "me"))
-    assert await store.recover() == []
     assert [one.session_id for one in await store.sessions(None)] == ["whole"]
+    assert await store.session("half") is not None
+    assert await store.recover() == []
+    assert await store.session("half") is None
 
 
 async def test_pieces_are_bounded_whatever_a_session_holds(store: Store) -> None:

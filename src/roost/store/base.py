@@ -1,7 +1,7 @@
 """What a store is: it keeps the journal of every session, and gives it back.
 
-One engine in one event loop writes and never waits; everything that waits is a coroutine. See `docs/decisions` for why
-the parts that look alike are kept apart: a write without `done` is a stream, a write with `done` is a promise.
+One engine in one event loop writes and never waits; everything that waits is a coroutine. A write without `done` is a
+stream, a write with `done` is a promise.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ class Store(Protocol):
     async def session(self, session_id: str) -> StoredSession | None: ...
 
     async def sessions(self, owner: str | None, *, after: Place | None = None, limit: int = 100) -> list[StoredSession]:
-        """Newest first, of one owner, or of all with None. For the next page, `after=place(page[-1])`."""
+        """Newest first, of one owner, or of all with None. For the next page, `after=place(page[-1])`.
+
+        By when they were opened, which does not change, so that no session is missed between two pages.
+        """
 
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
         """The owner's sessions whose id begins so; one that is the id itself is the only one."""

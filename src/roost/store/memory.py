@@ -288,7 +288,8 @@ class MemoryStore(Store):
         found = [
             history.session
             for history in self._histories.values()
-            if (owner is None or history.session.owner == owner) and (after is None or place(history.session) < after)
+            if (history.session.owner == owner or (owner is None and history.session.owner != IMPORTING))
+            and (after is None or place(history.session) < after)
         ]
         found.sort(key=place, reverse=True)
         page = found[: max(0, min(limit, self._limits.sessions_page))]

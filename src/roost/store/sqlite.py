@@ -154,9 +154,11 @@ class SqliteStore(Store):
 
     def write(self, changes: Sequence[Change], done: Done | None = None) -> None:
         if not self._is_open:
+            closed = StoreError(f"{self.path} is not open", "closed")
             if done is not None:
-                closed = StoreError(f"{self.path} is not open", "closed")
                 asyncio.get_running_loop().call_soon(done, closed)
+            else:
+                self._watcher.store_complained(closed)
             return
         size = size_of(changes)
         if (

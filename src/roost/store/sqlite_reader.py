@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from roost.errors import StoreError
 from roost.sidecar.journal import Entry, StoredPrompt, StoredSession
-from roost.store.base import Place, StoreLimits
+from roost.store.base import IMPORTING, Place, StoreLimits
 from roost.store.sqlite_errors import explain
 from roost.store.sqlite_rows import ENTRY_COLUMNS, SESSION_COLUMNS, entry_id, entry_of, key_range, session_of
 from roost.store.sqlite_schema import connect
@@ -72,15 +72,12 @@ class Reader:
         return found[0] if found else None
 
     async def sessions(self, owner: str | None, after: Place | None, limit: int) -> list[StoredSession]:
-        conditions: list[str] = []
-        values: list[Any] = []
-        if owner is not None:
-            conditions.append("owner = ?")
-            values.append(owner)
+        conditions = ["owner <> ?" if owner is None else "owner = ?"]
+        values: list[Any] = [IMPORTING if owner is None else owner]
         if after is not None:
             conditions.append("(created_at, session_id) < (?, ?)")
             values += after
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        where = f" WHERE {' AND '.join(conditions)}"
         order = " ORDER BY created_at DESC, session_id DESC LIMIT ?"
         return await self._sessions(_SESSIONS + where + order, *values, max(0, min(limit, self._limits.sessions_page)))
 

@@ -7,7 +7,7 @@ own and leaves the journal whole.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +33,7 @@ from roost.store.sqlite_schema import MAX_NUMBER
 
 # Rows per step: two to three milliseconds of work each, measured on two shared cores.
 _ROWS: Final = 256
+_REMOVED_ROWS: Final = 2_048
 _PAGES: Final = 256
 
 # Retention by size lets go of what is within a minute at once: the order of sessions need not be finer than that.
@@ -143,15 +144,13 @@ class Upkeep:
                 yield
             outcome = compactor.finish()
             yield
-            self.compacting = session_id
-            try:
-                if session_id in self._pins:
-                    self.postponed = True
-                    return
-                if not self._change(self._replace, key, last, outcome, has_parts):
-                    return
-            finally:
-                self.compacting = None
+            if not self._rewrite(key, session_id, outcome, has_parts):
+                return
+            # What is left to be removed says nothing that is not said again by now, so it may go bit by bit.
+            for slice_ in _slices(outcome.removed):
+                yield
+                self._change(self._remove, key, slice_, has_parts)
+            self._change(self._note_compacted, key, last, outcome)
             compacted = last
             yield
 
@@ -159,31 +158,50 @@ class Upkeep:
         found = self._db.execute("SELECT 1 FROM subjects WHERE session = ? AND subject = ?", (key, digest))
         return found.fetchone() is not None
 
-    def _replace(self, key: int, last: int, outcome: Compacted, has_parts: bool) -> bool:
-        """False when the session was deleted since its entries were read; nothing else changes what was settled."""
+    def _rewrite(self, key: int, session_id: str, outcome: Compacted, has_parts: bool) -> bool:
+        """Puts the merged lines in their places; False when the session is gone, or being read."""
+        self.compacting = session_id
+        try:
+            if session_id in self._pins:
+                self.postponed = True
+                return False
+            return self._change(self._change_lines, key, outcome, has_parts)
+        finally:
+            self.compacting = None
+
+    def _change_lines(self, key: int, outcome: Compacted, has_parts: bool) -> bool:
         if self._db.execute("SELECT 1 FROM progress WHERE key = ?", (key,)).fetchone() is None:
             return False
-        runs = [(entry_id(key, first), entry_id(key, end)) for first, end in outcome.removed]
-        if has_parts:
-            for run in runs:
-                release_blobs(self._db, *run)
-            for line in outcome.changed:
-                release_blobs(self._db, entry_id(key, line.number), entry_id(key, line.number))
-        self._db.executemany("DELETE FROM entries WHERE id BETWEEN ? AND ?", runs)
         for line in outcome.changed:
+            id_ = entry_id(key, line.number)
+            if line.first:  # it repeats what came before: that has to go in the same moment
+                repeated = [run for run in outcome.removed if run[0] < line.number and run[1] >= line.first]
+                self._remove(key, repeated, has_parts)
+            if has_parts:
+                release_blobs(self._db, id_, id_)
             body, parts = line.body, None
             if len(body) > self._limits.blob_bytes:
                 payloads, places, body = cut(body, self._limits.blob_bytes)
                 parts = pack_parts(places, [store_blob(self._db, payload) for payload in payloads])
             self._db.execute(
-                "UPDATE entries SET first = ?, body = ?, parts = ? WHERE id = ?",
-                (line.first, body, parts, entry_id(key, line.number)),
+                "UPDATE entries SET first = ?, body = ?, parts = ? WHERE id = ?", (line.first, body, parts, id_)
             )
-        self._db.executemany(
-            "INSERT OR IGNORE INTO subjects (session, subject) VALUES (?, ?)",
-            [(key, subject_digest(subject)) for subject in outcome.subjects],
-        )
-        self._db.execute("UPDATE progress SET compacted = ? WHERE key = ?", (last, key))
+        return True
+
+    def _remove(self, key: int, runs: Sequence[tuple[int, int]], has_parts: bool) -> bool:
+        ids = [(entry_id(key, first), entry_id(key, last)) for first, last in runs]
+        if has_parts:
+            for run in ids:
+                release_blobs(self._db, *run)
+        self._db.executemany("DELETE FROM entries WHERE id BETWEEN ? AND ?", ids)
+        return True
+
+    def _note_compacted(self, key: int, last: int, outcome: Compacted) -> bool:
+        if self._db.execute("UPDATE progress SET compacted = ? WHERE key = ?", (last, key)).rowcount:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO subjects (session, subject) VALUES (?, ?)",
+                [(key, subject_digest(subject)) for subject in outcome.subjects],
+            )
         return True
 
     # --- deleted sessions ---
@@ -287,3 +305,19 @@ class Upkeep:
             # As a script: `execute` stops after the first page or two, because the pragma has rows without columns.
             self._db.executescript(f"PRAGMA incremental_vacuum({_PAGES})")
             yield
+
+
+def _slices(runs: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """The same numbers in lists of a step's length."""
+    slice_: list[tuple[int, int]] = []
+    count = 0
+    for first, last in runs:
+        for start in range(first, last + 1, _REMOVED_ROWS):
+            end = min(last, start + _REMOVED_ROWS - 1)
+            slice_.append((start, end))
+            count += end - start + 1
+            if count >= _REMOVED_ROWS:
+                yield slice_
+                slice_, count = [], 0
+    if slice_:
+        yield slice_

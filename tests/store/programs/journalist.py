@@ -29,7 +29,7 @@ from tests.store.values import chunk, opened, prompt, turn, update
 LIMITS = StoreLimits(
     group_grace=0.002, idle_grace=0.0, checkpoint_bytes=20_000, log_bytes=200_000, blob_bytes=4_000, turn_bytes=3_000
 )
-ROUNDS = 120
+ROUNDS = 50
 
 
 def planned() -> Iterator[list[Change]]:
@@ -81,8 +81,9 @@ PLACES: dict[str, tuple[Any, str, bool]] = {
     "after a commit": (SqliteStore, "_report_from_thread", False),
     "after a checkpoint": (Writer, "_checkpoint", True),
     "before a checkpoint": (Writer, "_checkpoint", False),
-    "in a compaction": (Upkeep, "_replace", True),
-    "before a compaction": (Upkeep, "_replace", False),
+    "at the end of a compaction": (Upkeep, "_note_compacted", True),
+    "in a compaction": (Upkeep, "_change_lines", True),
+    "half way through a compaction": (Upkeep, "_rewrite", True),
     "before the file is there": (sqlite_schema.os, "replace", False),
     "when the file is there": (sqlite_schema.os, "replace", True),
     "in a migration": (sqlite_schema, "_migrate", True),
