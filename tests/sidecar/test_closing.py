@@ -56,6 +56,7 @@ def test_close_while_a_restart_waits_its_turn_is_quick_and_tells_no_exit() -> No
     close = rig.close(caller, session)
     assert rig.reply(caller, close) == AcpSessionClosedResponse(session)
     assert rig.reply(caller, waiting) == AcpErrorResponse("invalid_state", f"unknown ACP session {session}")
+    assert [told[0] for _, told in rig.told if isinstance(told, tuple)][-2:] == [waiting, close]
     assert len(exits(rig, caller)) == told
     rig.assert_nothing_left()
 
@@ -260,3 +261,61 @@ def test_the_exit_of_an_agent_that_was_never_started_is_an_error_that_says_so() 
     assert error.code == "execution"
     assert error.message.startswith("the agent exited before it was started; ")
     rig.assert_nothing_left()
+
+
+def test_a_closed_session_and_one_given_up_have_ended_and_a_good_end_is_no_error() -> None:
+    rig, caller, session = opened()
+    closed = rig.engine._context.sessions.find(session)
+    rig.close(caller, session)
+    assert closed is not None
+    assert closed.life is Life.ENDED
+    assert not [note for note in rig.notes if note.level == "error"]
+    rig.capabilities = {}
+    session = rig.create(caller).session_id
+    given_up = rig.engine._context.sessions.find(session)
+    rig.agent.exit(1)
+    assert given_up is not None
+    assert given_up.life is Life.ENDED
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_cancel_under_way_at_the_close_hears_that_the_turn_was_cancelled(version: int) -> None:
+    rig = Rig(lambda agent, message: message.get("method") == "session/prompt")
+    caller = rig.connect()
+    session = rig.create(caller, protocol_version=version).session_id
+    rig.prompt(caller, session)
+    if version == 2:
+        rig.agent.result({"id": 3}, {})
+        rig.agent.update(sessionUpdate="state_update", state="running")
+    cancel = rig.request(caller, session, "session/cancel")
+    rig.agent.exits_on_eof = False
+    rig.close(caller, session)
+    assert rig.rpc(caller, cancel)["result"]["cancelled"] is True
+
+
+def test_a_start_that_a_shutdown_ends_is_answered_when_its_agent_is_gone() -> None:
+    rig = Rig(lambda agent, message: message.get("method") == "session/new")
+    caller = rig.connect()
+    request = rig.send(caller, create_request())
+    rig.agent.exits_on_eof, rig.agent.exits_on = False, frozenset((9,))
+    rig.feed(events.ShutdownRequested())
+    rig.agent.error({"id": 2}, -1, "no")  # the start has failed; the agent is there still
+    assert rig.reply(caller, request) is None
+    rig.advance(2)
+    assert rig.agent.exited
+    assert rig.reply(caller, request).message == "ACP session/new failed: no"
+
+
+def test_after_a_restart_the_session_is_what_the_new_agent_says() -> None:
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") not in ("session/new", "session/load"):
+            return False
+        agent.result(message, {"sessionId": "s", "modes": {"currentModeId": message["method"]}})
+        return True
+
+    rig = Rig(script)
+    rig.capabilities = LOAD
+    caller = rig.connect()
+    session = rig.create(caller).session_id
+    rig.agent.exit(1)
+    assert rig.state(caller, session).modes == '{"currentModeId": "session/load"}'

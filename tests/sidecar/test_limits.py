@@ -181,6 +181,10 @@ def test_processes() -> None:
     refused(rig.ask(two, create_request()), "processes", 5)
     rig.close(one, session)
     rig.create(two)
+    rig.leave(two)
+    for _ in range(4):
+        rig.create(one)
+    assert len(warnings(rig, "processes")) == 2
 
 
 def test_callbacks_per_session() -> None:

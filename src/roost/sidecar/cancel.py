@@ -76,8 +76,7 @@ def _ended(context: Context, session: Session, link: Link) -> Conversation[str |
             if link.paused and session.link is link and context.stage.now < patience:
                 grace = max(grace, PAUSED_GRACE)  # its last words may be waiting behind a caller that does not read
                 continue
-            if session.link is link and session.life is Life.LIVE:
-                yield from end_wedged_turn(context, session, link)
+            yield from end_wedged_turn(context, session, link)
             return "cancelled"
         return reason
 
@@ -107,10 +106,10 @@ def watch_turn(context: Context, session: Session, link: Link) -> Conversation[N
                 context.note("warning", f"{link.process}: no output within inactivity_timeout; cancelling the turn")
                 tell(session, link)
                 yield from wait_for_end(context, session, link)
-                return
-            try:
-                yield context.stage.within(remaining, session.turns.ended())
-            except TimedOut:
-                continue
+            else:
+                try:
+                    yield context.stage.within(remaining, session.turns.ended())
+                except TimedOut:
+                    pass  # or a sign of life has come meanwhile
     finally:
         session.watched = False
