@@ -38,7 +38,7 @@ async def test_p_01_a_prompt_is_accepted_reported_worked_on_and_ended_prm_3_to_p
     id = client.prompt(session, "hello")
     await client.idle()
     assert shape(client)[2:] == [f"response {id}", "user_message", "running", "agent_message_chunk", "idle"]
-    assert (await client.response(id))["result"] == {}
+    assert (await client.response(id))["result"] == {"messageId": "msg-1-1"}
     assert client.states() == ["running", "idle:end_turn"]
     user = client.updates("user_message")[0]
     assert user["content"] == [text_block("hello")]
@@ -54,7 +54,7 @@ async def test_p_02_the_response_does_not_wait_for_the_work_prm_3() -> None:
     client = await started(agent_of(slow))
     session = await client.new_session()
     id = client.prompt(session)
-    assert (await client.response(id))["result"] == {}
+    assert (await client.response(id))["result"] == {"messageId": "msg-1-1"}
     assert client.states() in ([], ["running"])
     steps.go("model")
     await client.idle()
@@ -318,7 +318,7 @@ async def test_p_15_cancel_right_behind_the_prompt_prm_19() -> None:
     )
     await client.idle()
     await client.settle()
-    assert (await client.response("p"))["result"] == {}
+    assert (await client.response("p"))["result"] == {"messageId": "msg-1-1"}
     assert client.states() == ["running", "idle:cancelled"]
 
 

@@ -106,8 +106,9 @@ class TurnQueue:
         """The next prompt leaves the queue, in one step: a cancel finds it in the queue or finds its turn (PRM-19)."""
         waiting = self._queue.popleft()
         session, request = self._session, waiting.request
-        waiting.incoming.answer(v2.PromptResponse())  # PRM-3
         turn = self._turn = Turn(session, request, session.new_id("msg"))
+        # PRM-3. Later drafts require the message's id here, and readers of ours pass over it.
+        waiting.incoming.answer({"messageId": turn.message_id})
         session.touch()
         session.emit(v2.UserMessage(message_id=turn.message_id, content=[*request.prompt]))  # PRM-4
         session.emit(v2.RunningStateUpdate())  # PRM-6
