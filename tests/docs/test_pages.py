@@ -6,10 +6,16 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from roost.acp.view import ViewLimits
+from roost.sdk.client_limits import ClientLimits
+from roost.sdk.limits import AgentLimits, ConnectionLimits
+from roost.testing.conformance import Launch, check_agent
+from roost.transport.child import ChildLimits
 from tests.docs.test_examples import MARK, ROOT
 
 DOCS = ROOT / "docs"
@@ -36,6 +42,14 @@ def test_the_agent_shown_first_is_whole_and_short() -> None:
     code = first_example("agents.md")
     assert len(code.splitlines()) <= FEW_LINES
     assert "agent.run()" in code
+
+
+@pytest.mark.timeout(180)
+async def test_the_agent_shown_first_breaks_no_must_of_the_protocol(tmp_path: Path) -> None:
+    program = tmp_path / "echo.py"
+    program.write_text(first_example("agents.md"), encoding="utf-8")
+    report = await check_agent(Launch(argv=(sys.executable, str(program))))
+    assert report.conforms, report.findings
 
 
 def test_the_client_shown_first_is_whole_and_short() -> None:
@@ -72,19 +86,37 @@ def test_each_topic_is_linked_from_its_side_s_page(side: str) -> None:
         assert f"]({side}/{page.name})" in text, page.name
 
 
+LIMITS = {kind.__name__: kind for kind in (AgentLimits, ConnectionLimits, ClientLimits, ViewLimits, ChildLimits)}
+
+
+def spelt(value: float) -> set[str]:
+    """How a page may write the default of a limit."""
+    if isinstance(value, float):
+        return {f"{value:g} s"}
+    mebi, kibi = value // 2**20, value // 2**10
+    return {f"{value:,}"} | ({f"{mebi} MiB", f"{mebi} Mi"} if mebi else {f"{kibi} KiB"} if kibi else set())
+
+
+@pytest.mark.parametrize("page", ["agents/limits.md", "clients/limits.md"])
+def test_the_tables_of_limits_tell_the_defaults(page: str) -> None:
+    rows = re.findall(
+        r"^\| (`\w+Limits\.\w+`[^|]*)\| ([^|]+) \|", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(rows) > 5
+    for names, told in rows:
+        owner = re.findall(r"`(\w+Limits)\.", names)[0]
+        fields = re.findall(r"`(?:\w+Limits\.)?(\w+)`", names)
+        values = [getattr(LIMITS[owner](), field) for field in fields]
+        parts = [told.strip().removesuffix(" each")] * len(values) if "each" in told else told.strip().split(", ")
+        for field, value, part in zip(fields, values, parts, strict=True):
+            if isinstance(value, int | float):
+                assert part in spelt(value), f"{owner}.{field} is {value}, not {part}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
 def test_names_of_limits_and_modules_in_the_pages_exist(page: Path) -> None:
-    import importlib
-
     text = page.read_text(encoding="utf-8")
-    homes = {
-        "AgentLimits": "roost.sdk.limits",
-        "ConnectionLimits": "roost.sdk.limits",
-        "ClientLimits": "roost.sdk.client_limits",
-        "ViewLimits": "roost.acp.view",
-        "ChildLimits": "roost.transport.child",
-    }
     for owner, field in re.findall(r"`(\w+Limits)\.(\w+)", text):
-        assert field in getattr(importlib.import_module(homes[owner]), owner).__struct_fields__, f"{owner}.{field}"
+        assert field in LIMITS[owner].__struct_fields__, f"{owner}.{field}"
     for module, name in re.findall(r"`(roost(?:\.[a-z_]+)+)\.(\w+)", text):
-        assert hasattr(importlib.import_module(module), name) or importlib.import_module(f"{module}.{name}")
+        assert hasattr(import_module(module), name) or import_module(f"{module}.{name}")
