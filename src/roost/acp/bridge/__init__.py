@@ -1,1 +1,70 @@
-"""Stateful, pure translators between ACP v1 and v2. v1 lives here and nowhere further in."""
+"""Stateful, pure translators between ACP v1 and v2. v1 lives here and nowhere further in.
+
+    from roost.acp import bridge
+    bridge.V1AgentBridge()     # a v1 agent seen as v2
+    bridge.V1ClientBridge()    # a v2 agent seen by a v1 client
+    bridge.first_trial()       # which of the two versions an agent speaks
+
+Each name is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roost.acp.bridge.events import (
+        BridgeEvent,
+        LoggedOut,
+        Note,
+        ServiceRequest,
+        ServiceWithdrawn,
+        SessionClosed,
+        SessionOpened,
+    )
+    from roost.acp.bridge.limits import BridgeLimits
+    from roost.acp.bridge.losses import LOSSES, Loss, Losses
+    from roost.acp.bridge.negotiation import GiveUp, Speak, Trial, answered_version, first_trial
+    from roost.acp.bridge.v1_agent import V1AgentBridge
+    from roost.acp.bridge.v1_client import V1ClientBridge
+
+_EVENTS = "BridgeEvent LoggedOut Note ServiceRequest ServiceWithdrawn SessionClosed SessionOpened"
+_HOMES = {
+    **dict.fromkeys(_EVENTS.split(), "events"),
+    **dict.fromkeys("LOSSES Loss Losses".split(), "losses"),
+    **dict.fromkeys("GiveUp Speak Trial answered_version first_trial".split(), "negotiation"),
+    "BridgeLimits": "limits",
+    "V1AgentBridge": "v1_agent",
+    "V1ClientBridge": "v1_client",
+}
+
+__all__ = [
+    "LOSSES",
+    "BridgeEvent",
+    "BridgeLimits",
+    "GiveUp",
+    "LoggedOut",
+    "Loss",
+    "Losses",
+    "Note",
+    "ServiceRequest",
+    "ServiceWithdrawn",
+    "SessionClosed",
+    "SessionOpened",
+    "Speak",
+    "Trial",
+    "V1AgentBridge",
+    "V1ClientBridge",
+    "answered_version",
+    "first_trial",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value

@@ -192,9 +192,20 @@ def _replaced(
     at = 0
     for hunk in hunks:
         start, here = hunk[side]
+        if not here and lines:  # only an empty file has no lines around a change
+            return None
         if start < at or lines[start : start + len(here)] != here:
             return None
         out += lines[at:start]
         out += hunk[1 - side][1]
         at = start + len(here)
+        if at < len(lines) and _common_end(hunk[0][1], hunk[1][1]) < _CONTEXT:  # the file ended there
+            return None
     return "".join(out + lines[at:])
+
+
+def _common_end(old: list[str], new: list[str]) -> int:
+    count = 0
+    while count < min(len(old), len(new), _CONTEXT) and old[-1 - count] == new[-1 - count]:
+        count += 1
+    return count
