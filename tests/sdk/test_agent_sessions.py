@@ -598,6 +598,41 @@ async def test_s_30_closing_what_is_unknown_is_an_error_and_what_is_closed_is_no
     assert await client.call("session/close", {"sessionId": session}) == {}
 
 
+async def test_a_close_that_is_withdrawn_goes_on_and_a_resume_waits_for_its_end_can_4() -> None:
+    steps = Steps()
+    closed: list[str] = []
+
+    async def slow(turn: Turn) -> None:
+        try:
+            await steps.wait("x")
+        finally:
+            await steps.wait("tidying")
+
+    agent = agent_of(slow)
+
+    @agent.close_hook
+    async def close(session: AgentSession) -> None:
+        closed.append(session.id)
+
+    client = await started(agent)
+    session = await client.new_session()
+    client.prompt(session)
+    await steps.reached("x")
+    first = client.request("session/close", {"sessionId": session})
+    await steps.reached("tidying")
+    client.withdraw(first)
+    assert (await client.response(first))["error"]["code"] == -32800
+    second = client.request("session/close", {"sessionId": session})
+    resumed = client.request("session/resume", resume_params(session))
+    await client.settle()
+    assert not client.responses(second) + client.responses(resumed)
+    steps.go("tidying")
+    assert (await client.response(second))["result"] == {}
+    assert (await client.response(resumed))["result"] == {}
+    assert closed == [session]
+    assert client.states() == ["running", "idle:cancelled"]
+
+
 async def test_s_31_close_withdraws_a_pending_permission_per_10() -> None:
     async def ask(turn: Turn) -> None:
         await turn.permission("May I?")

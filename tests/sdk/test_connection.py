@@ -789,6 +789,26 @@ async def test_close_cancels_handlers_which_answer_and_sends_what_is_queued_env_
     assert [m for m in peer.messages if m.get("method") == "_last"]
 
 
+async def test_handlers_are_cancelled_and_awaited_when_the_peer_is_gone_at_once() -> None:
+    connection, peer = connected()
+    ended: list[str] = []
+
+    async def slow(params: Any, incoming: Incoming) -> Any:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("slow")
+
+    connection.on_request("_slow", slow)
+    connection.start()
+    peer.request("_slow")
+    await ping(connection, peer)
+    peer.close()
+    await connection.wait_closed()
+    assert ended == ["slow"]
+
+
 async def test_a_handler_that_does_not_end_does_not_stop_the_end(caplog: pytest.LogCaptureFixture) -> None:
     connection, peer = connected(limits=ConnectionLimits(close_grace=0.01))
     stop = asyncio.Event()

@@ -78,6 +78,20 @@ async def test_ids_that_differ_only_in_case_are_two_sessions(store: SessionStore
     assert (one.record.title, two.record.title) == (None, "big")
 
 
+async def test_memory_is_bounded_and_forgets_what_was_not_saved_for_longest(caplog: pytest.LogCaptureFixture) -> None:
+    few = MemorySessionStore(max_sessions=2)
+    for id in ("a", "b", "a", "c"):
+        await few.save(session(id))
+    assert {record.session_id for record in await few.records()} == {"a", "c"}
+    small = MemorySessionStore(max_bytes=3 * sum(map(len, HISTORY)))
+    for id in ("a", "b", "c", "d"):
+        await small.save(session(id))
+    assert {record.session_id for record in await small.records()} == {"b", "c", "d"}
+    await small.save(StoredSession(record=SessionRecord(session_id="big", cwd="/"), history=[b"x" * 10_000]))
+    assert [record.session_id for record in await small.records()] == ["big"]
+    assert "session b is forgotten" in caplog.text
+
+
 async def test_files_are_private(tmp_path: Path) -> None:
     await DirectorySessionStore(tmp_path / "d").save(session())
     assert (tmp_path / "d").stat().st_mode & 0o777 == 0o700

@@ -29,6 +29,7 @@ class AgentSessions:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._attached: dict[str, AgentSession] = {}
+        self._ending: dict[str, asyncio.Task[None]] = {}
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}  # with how many use it
 
     def of(self, link: AgentLink) -> list[AgentSession]:
@@ -59,6 +60,8 @@ class AgentSessions:
         self._locks[session_id] = (lock, users + 1)
         try:
             async with lock:
+                if session_id in self._ending:
+                    await asyncio.wait({self._ending[session_id]})
                 yield
         finally:
             users = self._locks[session_id][1] - 1
@@ -111,16 +114,29 @@ class AgentSessions:
             session.offer(commands)
 
     async def shut(self, session: AgentSession) -> None:
-        """Work is cancelled and comes to idle, all is stored, and the session is no longer attached (SES-26)."""
-        await session.turns.close()
-        if self._attached.get(session.id) is session:
-            del self._attached[session.id]
+        """Work is cancelled and comes to idle, all is stored, and the session is no longer attached (SES-26).
+
+        Once begun it goes on, even when whoever asked for it is cancelled.
+        """
+        ending = self._ending.get(session.id)
+        if ending is None:
+            ending = asyncio.get_running_loop().create_task(self._shut(session), name=f"roost-close {session.id}")
+            self._ending[session.id] = ending
+        await asyncio.shield(ending)
+
+    async def _shut(self, session: AgentSession) -> None:
         try:
-            await self._agent.session_closed(session)
-        except Exception:
-            log.exception("the author's code failed to close session %s", session.id)
-        await session.save()
-        await session.detach()
+            await session.turns.close()
+            try:
+                await self._agent.session_closed(session)
+            except Exception:
+                log.exception("the author's code failed to close session %s", session.id)
+            await session.save()
+            await session.detach()
+        finally:
+            del self._ending[session.id]
+            if self._attached.get(session.id) is session:
+                del self._attached[session.id]
 
     async def shut_all(self, link: AgentLink) -> None:
         """The connection has ended (STD-5, PER-10)."""

@@ -323,15 +323,14 @@ class Connection:
                 rest = self.on_end()
             except Exception:
                 log.exception("on_end failed")
-        self._winding_up = self._loop.create_task(self._wind_up(rest), name="roost-connection-end")
+        running = {work for work in self._open.values() if work is not None}  # before they may be forgotten
+        for work in running:
+            work.cancel()
+        self._winding_up = self._loop.create_task(self._wind_up(running, rest), name="roost-connection-end")
 
-    async def _wind_up(self, rest: Awaitable[None] | None) -> None:
+    async def _wind_up(self, running: set[asyncio.Future[Any]], rest: Awaitable[None] | None) -> None:
         grace = self._limits.close_grace
         try:
-            for work in list(self._open.values()):
-                if work is not None:
-                    work.cancel()
-            running: set[asyncio.Future[Any]] = {work for work in self._open.values() if work is not None}
             if self._consumer.task is not None:
                 running.add(self._consumer.task)
             if rest is not None:

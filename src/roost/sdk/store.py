@@ -6,9 +6,13 @@ tool call, terminal and plan, folded, not the chunks they once came in.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import logging
+from collections import OrderedDict
+from typing import Any, Final, Protocol
 
 from msgspec import Struct, field
+
+log = logging.getLogger("roost.store")
 
 
 class SessionRecord(Struct, kw_only=True, omit_defaults=True):
@@ -55,20 +59,42 @@ class SessionStore(Protocol):
         """All of them, in any order."""
 
 
-class MemorySessionStore:
-    """Sessions that end with the process."""
+DEFAULT_MAX_SESSIONS: Final = 1000
+DEFAULT_MAX_BYTES: Final = 256 * 1024 * 1024  # of all histories together
 
-    def __init__(self) -> None:
-        self._sessions: dict[str, StoredSession] = {}
+
+class MemorySessionStore:
+    """Sessions that end with the process. Beyond a bound the ones that were not saved for longest are forgotten."""
+
+    def __init__(self, *, max_sessions: int = DEFAULT_MAX_SESSIONS, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self._max_sessions = max_sessions
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._sessions: OrderedDict[str, StoredSession] = OrderedDict()
 
     async def save(self, session: StoredSession) -> None:
+        self._drop(session.record.session_id)
         self._sessions[session.record.session_id] = session
+        self._bytes += _size(session)
+        while len(self._sessions) > self._max_sessions or (self._bytes > self._max_bytes and len(self._sessions) > 1):
+            oldest = next(iter(self._sessions))
+            self._drop(oldest)
+            log.warning("session %s is forgotten: there are more than this store keeps", oldest)
 
     async def load(self, session_id: str) -> StoredSession | None:
         return self._sessions.get(session_id)
 
     async def delete(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
+        self._drop(session_id)
 
     async def records(self) -> list[SessionRecord]:
         return [session.record for session in self._sessions.values()]
+
+    def _drop(self, session_id: str) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._bytes -= _size(session)
+
+
+def _size(session: StoredSession) -> int:
+    return sum(map(len, session.history))
