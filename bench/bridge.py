@@ -44,7 +44,9 @@ def main() -> Report:
         report.row(name, f"{cost:.2f} µs", f"≤ {AIM:g} µs" if has_aim else "", met=cost <= AIM if has_aim else None)
     few, many = growing(COUNT // 10), growing(COUNT)
     report.row("v2 agent, v1 client: tool content that grows", f"{many:.2f} µs")
-    report.row("  … ten times as much of it", f"× {many / few:.2f}", f"≤ × {LINEAR:g}", met=many <= LINEAR * few)
+    report.row(
+        "  … ten times as much of it", f"{many / few:.2f} times", f"≤ {LINEAR:g} times", met=many <= LINEAR * few
+    )
     return report
 
 

@@ -1,4 +1,4 @@
-"""A V1ClientBridge with a scripted peer on each side; what reaches the v2 agent is strict, the v1 client sees only v1."""
+"""A V1ClientBridge between scripted peers; what reaches the v2 agent is strict, the v1 client sees only v1."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from roost.acp.bridge.events import LoggedOut, SessionClosed, SessionOpened
+from roost.acp.bridge.limits import BridgeLimits
 from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, chunk, opened, text
 
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
@@ -464,3 +465,45 @@ def test_grouped_choices_keep_their_groups() -> None:
 
 def test_null_options_are_none() -> None:
     assert opened().new("s2", configOptions=None, modes=None) == {"sessionId": "s2"}
+
+
+def test_the_note_says_what_the_bridge_stands_in_for() -> None:
+    """BR-4"""
+    note = AgentRig().initialize({"protocolVersion": 1, "authMethods": AUTH})["_meta"]["_bridge"]
+    assert note == {"protocolVersion": 1, "emulated": ["list", "resume", "close", "replay", "logout"]}
+    whole = {"loadSession": True, "sessionCapabilities": {"list": {}, "resume": {}, "close": {}}}
+    result = AgentRig().initialize({"protocolVersion": 1, "agentCapabilities": whole})
+    assert result["_meta"]["_bridge"]["emulated"] == []
+
+
+@pytest.mark.parametrize("limits", [BridgeLimits(held_messages=1), BridgeLimits(held_bytes=250)])
+def test_what_is_held_back_is_bounded(limits: BridgeLimits) -> None:
+    rig = AgentRig(limits=limits)
+    rig.initialize()
+    rig.ask("session/new", {"cwd": CWD})
+    call = rig.asked()["id"]
+    rig.update("s9", chunk("one", messageId="x"))
+    rig.update("s9", chunk("two", messageId="x"))
+    rig.request(4, "_x/ask", {"sessionId": "s9", "padding": "x" * 100})
+    assert rig.south()[0]["error"]["code"] == -32005
+    rig.reply(call, {"sessionId": "s9"})
+    assert [update["content"]["text"] for update in rig.updates()] == ["one"]
+    assert rig.bridge.losses.counts["early_update"] == 1
+
+
+def test_sessions_beyond_the_bound_are_refused() -> None:
+    rig = opened(limits=BridgeLimits(sessions=1))
+    rig.ask("session/new", {"cwd": CWD})
+    rig.reply(rig.asked()["id"], {"sessionId": "s2"})
+    assert rig.north()[0]["error"]["data"] == {"limit": "sessions"}
+
+
+def test_what_a_swallowed_replay_says_of_the_present_adds_up() -> None:
+    rig = opened({"loadSession": True})
+    call = load(rig)
+    rig.update("old", {"sessionUpdate": "session_info_update", "title": "T"})
+    rig.update("old", {"sessionUpdate": "session_info_update", "updatedAt": "2026-01-01T00:00:00Z"})
+    rig.reply(call, {})
+    _, kept = rig.north()
+    assert kept["params"]["update"]["title"] == "T"
+    assert kept["params"]["update"]["updatedAt"]

@@ -12,12 +12,52 @@ from roost.acp.bridge.events import ServiceRequest
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.errors import RpcError
 from tests.acp.bridge.client_rig import CAPABILITIES, INFO, ClientRig, ready
-from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, Json, opened, text
+from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, Json, text
 
 NAMES = st.sampled_from(
-    "sessionId update sessionUpdate content type text toolCallId title kind status options optionId name toolCall "
-    "entries configOptions currentModeId availableCommands stopReason usage path oldText newText locations line rawInput "
-    "messageId _meta requestId mode modes models method id terminalId plan planId outcome patch changes data".split()
+    (
+        "sessionId",
+        "update",
+        "sessionUpdate",
+        "content",
+        "type",
+        "text",
+        "toolCallId",
+        "title",
+        "kind",
+        "status",
+        "options",
+        "optionId",
+        "name",
+        "toolCall",
+        "entries",
+        "configOptions",
+        "currentModeId",
+        "availableCommands",
+        "stopReason",
+        "usage",
+        "path",
+        "oldText",
+        "newText",
+        "locations",
+        "line",
+        "rawInput",
+        "messageId",
+        "_meta",
+        "requestId",
+        "mode",
+        "modes",
+        "models",
+        "method",
+        "id",
+        "terminalId",
+        "plan",
+        "planId",
+        "outcome",
+        "patch",
+        "changes",
+        "data",
+    )
 )
 SCALARS = st.one_of(
     st.none(),
@@ -31,13 +71,46 @@ JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5), max_leaves=12
 )
 TAGS = st.sampled_from(
-    "agent_message_chunk user_message_chunk agent_thought_chunk tool_call tool_call_update plan current_mode_update "
-    "config_option_update available_commands_update session_info_update usage_update state_update notice agent_message "
-    "terminal_update terminal_output_chunk tool_call_content_chunk plan_update plan_removed user_message".split()
+    (
+        "agent_message_chunk",
+        "user_message_chunk",
+        "agent_thought_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+        "current_mode_update",
+        "config_option_update",
+        "available_commands_update",
+        "session_info_update",
+        "usage_update",
+        "state_update",
+        "notice",
+        "agent_message",
+        "terminal_update",
+        "terminal_output_chunk",
+        "tool_call_content_chunk",
+        "plan_update",
+        "plan_removed",
+        "user_message",
+    )
 )
 METHODS = st.sampled_from(
-    "session/update session/request_permission elicitation/create fs/read_text_file terminal/create mcp/connect "
-    "mcp/message _x/y vendor/thing session/new initialize session/prompt $/cancel_request elicitation/complete".split()
+    (
+        "session/update",
+        "session/request_permission",
+        "elicitation/create",
+        "fs/read_text_file",
+        "terminal/create",
+        "mcp/connect",
+        "mcp/message",
+        "_x/y",
+        "vendor/thing",
+        "session/new",
+        "initialize",
+        "session/prompt",
+        "$/cancel_request",
+        "elicitation/complete",
+    )
 )
 BLOCKS = st.one_of(st.text(max_size=8).map(text), JSON)
 TOOLS = st.fixed_dictionaries(

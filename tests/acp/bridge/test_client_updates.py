@@ -305,3 +305,25 @@ def test_malformed_members_do_not_reach_the_client() -> None:
         {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "locations": [{"path": "/a"}]}
     ]
     assert rig.bridge.losses.counts["malformed_update"] == 1
+
+
+def test_the_content_of_all_tools_is_bounded_the_oldest_goes() -> None:
+    rig = ready(limits=BridgeLimits(session_content_bytes=1000))
+    item = {"type": "content", "content": text("x" * 400)}
+    for name in "abc":
+        rig.update({**tool(title=name, content=[item]), "toolCallId": name})
+    rig.north()
+    for name in "ac":
+        rig.update({"sessionUpdate": "tool_call_content_chunk", "toolCallId": name, "content": item})
+        rig.later(10)
+    first, second = rig.updates()
+    assert (len(first["content"]), len(second["content"])) == (1, 2)
+    assert rig.bridge.losses.counts["tool_content"] > 0
+
+
+def test_terminals_beyond_the_bound_are_forgotten() -> None:
+    rig = ready(limits=BridgeLimits(terminals=1))
+    rig.update(output(b"old"))
+    rig.update({**output(b"new"), "terminalId": "y"})
+    rig.update(tool(title="T", content=[{"type": "terminal", "terminalId": "x"}]))
+    assert rig.updates()[0]["content"][0]["content"]["text"] == "```\n```"

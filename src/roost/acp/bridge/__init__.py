@@ -28,12 +28,23 @@ if TYPE_CHECKING:
     from roost.acp.bridge.v1_agent import V1AgentBridge
     from roost.acp.bridge.v1_client import V1ClientBridge
 
-_EVENTS = "BridgeEvent LoggedOut Note ServiceRequest ServiceWithdrawn SessionClosed SessionOpened"
 _HOMES = {
-    **dict.fromkeys(_EVENTS.split(), "events"),
-    **dict.fromkeys("LOSSES Loss Losses".split(), "losses"),
-    **dict.fromkeys("GiveUp Speak Trial answered_version first_trial".split(), "negotiation"),
+    "BridgeEvent": "events",
+    "LoggedOut": "events",
+    "Note": "events",
+    "ServiceRequest": "events",
+    "ServiceWithdrawn": "events",
+    "SessionClosed": "events",
+    "SessionOpened": "events",
     "BridgeLimits": "limits",
+    "LOSSES": "losses",
+    "Loss": "losses",
+    "Losses": "losses",
+    "GiveUp": "negotiation",
+    "Speak": "negotiation",
+    "Trial": "negotiation",
+    "answered_version": "negotiation",
+    "first_trial": "negotiation",
     "V1AgentBridge": "v1_agent",
     "V1ClientBridge": "v1_client",
 }

@@ -51,7 +51,7 @@ class AgentSession:
         self.queue: deque[Prompt] = deque()
         self.loading = ""
         """"replay" or "swallow" while a `session/load` is open."""
-        self.kept: list[Json] = []
+        self.kept: dict[str, Json] = {}
         """What a swallowed replay said of the present: told behind the answer."""
         self.shaper = Shaper(roots[0], limits.diff_bytes, losses)
         self._titles: dict[str, str] = {}
@@ -96,6 +96,11 @@ class AgentSession:
         self._titles.clear()
 
     # ---- updates
+
+    def keep(self, update: Json) -> None:
+        """What a swallowed replay says of the present; patches of the same kind add up (B-02)."""
+        tag = update["sessionUpdate"]
+        self.kept[tag] = {**self.kept.get(tag, {}), **update}
 
     def shaped(self, update: Json) -> list[Json]:
         """What an update is in v2; nothing when it tells nothing new, or cannot be told."""
@@ -163,7 +168,7 @@ class AgentSession:
 
     def note_title(self, tool_call_id: str, title: Any) -> None:
         if isinstance(title, str) and title:
-            self._titles[tool_call_id] = title
+            self._titles[tool_call_id] = title[: self._limits.title_characters]
         elif tool_call_id not in self._titles:
             self._titles[tool_call_id] = ""
         if len(self._titles) > self._limits.tool_calls:

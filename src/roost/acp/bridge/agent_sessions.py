@@ -131,8 +131,8 @@ class Sessions:
 
         def on_answer(result: Raw) -> None:
             self._requests.answer(request, shaped(parse_object(result)), REQUESTS["session/resume"].result)
-            kept, session.kept = session.kept, []
-            for update in kept:
+            kept, session.kept = session.kept, {}
+            for update in kept.values():
                 bridge.tell(session, update)
 
         def on_error(error: RpcError) -> None:

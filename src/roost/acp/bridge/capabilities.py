@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from roost.acp.bridge.losses import Losses
-from roost.acp.bridge.payload import Json, as_object, as_text, is_offered, objects, picked, with_meta
+from roost.acp.bridge.payload import (
+    Json,
+    as_object,
+    as_text,
+    is_offered,
+    noted,
+    objects,
+    picked,
+    with_meta,
+    without_note,
+)
 
 _PROMPT: Final = ("image", "audio", "embeddedContext")
 _SHARED_AGENT: Final = ("providers", "nes", "positionEncoding")
@@ -39,6 +49,7 @@ def client_to_v1(params: Json, services: Json) -> Json:
 def agent_to_v2(result: Json, name: str, client: Json, losses: Losses) -> Json:
     """A v1 agent's answer as a v2 client gets it. What an agent leaves out is made up (B-36).
 
+    The bridge's note says that it is one, and what it stands in for: `list`, `resume`, `close`, `logout`, `replay`.
     `name` is what it is called when it does not say; `client` the v2 client's `initialize`.
     """
     v1 = as_object(result.get("agentCapabilities"))
@@ -81,7 +92,12 @@ def agent_to_v2(result: Json, name: str, client: Json, losses: Losses) -> Json:
     methods = [method for method in methods if method["type"] != "terminal" or with_terminal]
     if methods:
         v2["authMethods"] = methods
-    return with_meta(v2, result)
+    lacking = [kind for kind in ("list", "resume", "close") if not is_offered(of_session.get(kind))]
+    if not is_offered(v1.get("loadSession")):
+        lacking.append("replay")
+    if methods and not is_offered(as_object(v1.get("auth")).get("logout")):
+        lacking.append("logout")
+    return noted(with_meta(v2, result), protocolVersion=1, emulated=lacking)
 
 
 def _auth_to_v2(method: Json) -> Json:
@@ -144,7 +160,7 @@ def agent_to_v1(result: Json, losses: Losses) -> Json:
     v1: Json = {"protocolVersion": 1, "agentCapabilities": with_meta(capabilities, v2), "authMethods": methods}
     if as_object(result.get("info")):
         v1["agentInfo"] = result["info"]
-    return with_meta(v1, result)
+    return with_meta(v1, without_note(result))
 
 
 def _auth_to_v1(method: Json) -> Json | None:

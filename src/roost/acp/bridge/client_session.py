@@ -68,7 +68,7 @@ class ClientSession:
         self.is_closed = False
         self.options: list[Json] = []
         self.messages = SentMessages(limits.messages, losses)
-        self.terminals = Terminals(limits.terminal_bytes, limits.tool_calls)
+        self.terminals = Terminals(limits.terminal_bytes, limits.terminals)
         self.tools = Tools(limits, losses, self.terminals, read_file)
         self.dirty: dict[str, None] = {}
         """Tool calls whose content has grown since it was sent."""

@@ -25,7 +25,7 @@ class _Terminal:
 
 
 class Terminals:
-    """The terminals of one session, the newest `bound` bytes of each."""
+    """The terminals of one session: the newest `count`, the newest `bound` bytes of each."""
 
     def __init__(self, bound: int, count: int) -> None:
         self._bound = bound
@@ -57,7 +57,10 @@ class Terminals:
         return list(terminal.tools)
 
     def shown_by(self, terminal_id: Any, tool_call_id: str) -> None:
-        self._terminal(terminal_id).tools[tool_call_id] = None
+        tools = self._terminal(terminal_id).tools
+        tools[tool_call_id] = None
+        if len(tools) > self._count:
+            del tools[next(iter(tools))]
 
     def text(self, terminal_id: Any) -> str:
         """Command, output and end as a block of code."""

@@ -42,6 +42,8 @@ class Tools:
         self._terminals = terminals
         self._read_file = read_file
         self._tools: dict[str, _Tool] = {}
+        self._full: dict[str, None] = {}  # those that have content, the one that got it first in front
+        self._size = 0
 
     def knows(self, tool_call_id: str) -> bool:
         return tool_call_id in self._tools
@@ -65,7 +67,7 @@ class Tools:
         v1 = self.shape(patch, tool)
         if is_new:
             v1.setdefault("title", as_text(patch.get("name")) or as_text(patch.get("kind")) or _UNTITLED)
-        tool.title = v1.get("title", tool.title)
+        tool.title = v1.get("title", tool.title)[: self._limits.title_characters]
         return {"sessionUpdate": "tool_call" if is_new else "tool_call_update", **v1}
 
     def appended(self, chunk: Json) -> Json | None:
@@ -159,7 +161,7 @@ class Tools:
         return [_text_item("\n".join(lines))]
 
     def _replace(self, tool: _Tool, tool_call_id: str, items: list[Json]) -> None:
-        tool.content, tool.sizes, tool.size = [], [], 0
+        self._drop(tool, len(tool.content))
         for item in items:
             self._add(tool, tool_call_id, item)
 
@@ -172,20 +174,44 @@ class Tools:
         tool.content.append(item)
         tool.sizes.append(size)
         tool.size += size
-        gone = 0
-        while tool.size > self._limits.tool_content_bytes and gone < len(tool.sizes) - 1:
-            tool.size -= tool.sizes[gone]
+        self._size += size
+        self._full[tool_call_id] = None
+        gone, left = 0, tool.size
+        while left > self._limits.tool_content_bytes and gone < len(tool.sizes) - 1:
+            left -= tool.sizes[gone]
             gone += 1
         if gone:
             self._losses.count("tool_content")
-            del tool.content[:gone], tool.sizes[:gone]
+            self._drop(tool, gone)
+        while self._size > self._limits.session_content_bytes and len(self._full) > 1:
+            oldest = next(iter(self._full))
+            if oldest == tool_call_id:  # it is the one that grows
+                del self._full[oldest]
+                self._full[oldest] = None
+                continue
+            self._losses.count("tool_content")
+            self._empty(oldest)
+
+    def _drop(self, tool: _Tool, count: int) -> None:
+        size = sum(tool.sizes[:count])
+        tool.size -= size
+        self._size -= size
+        del tool.content[:count], tool.sizes[:count]
+
+    def _empty(self, tool_call_id: str) -> None:
+        self._full.pop(tool_call_id, None)
+        tool = self._tools.get(tool_call_id)
+        if tool is not None:
+            self._drop(tool, len(tool.content))
 
     def _tool(self, tool_call_id: str) -> _Tool:
         tool = self._tools.get(tool_call_id)
         if tool is None:
             tool = self._tools[tool_call_id] = _Tool()
             if len(self._tools) > self._limits.tool_calls:
-                del self._tools[next(iter(self._tools))]
+                oldest = next(iter(self._tools))
+                self._empty(oldest)
+                del self._tools[oldest]
         return tool
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar
 
@@ -29,7 +30,7 @@ class Pending(msgspec.Struct):
     raw_id: bytes = b"null"  # ... and its id there
 
 
-class BridgeCore(Generic[Session]):
+class BridgeCore(ABC, Generic[Session]):
     """A bridge without what it translates. `client` is north, `agent` is south."""
 
     def __init__(self, limits: BridgeLimits) -> None:
@@ -44,33 +45,34 @@ class BridgeCore(Generic[Session]):
         self.calls: dict[int, Pending] = {}
         self.calls_of: dict[int, int] = {}
         """Calls to the agent, by the token of the client's request behind each."""
-        self._held: list[tuple[str, PeerEvent]] = []
+        self._held: list[tuple[str, Called | Notified]] = []
+        self._held_bytes = 0
         self._timers: dict[tuple[str, str], tuple[float, Callable[[], None]]] = {}
         self._events: list[BridgeEvent] = []
 
     # ---- what a bridge makes of it
 
-    def client_asked(self, request: Called) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def client_asked(self, request: Called) -> None: ...
 
-    def client_told(self, notice: Notified) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def client_told(self, notice: Notified) -> None: ...
 
-    def client_settled(self, outcome: Answered | Failed) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def client_settled(self, outcome: Answered | Failed) -> None: ...
 
+    @abstractmethod
     def client_withdrew(self, token: int) -> None:
         """The client no longer waits for an answer that is not the agent's to give."""
-        raise NotImplementedError
 
-    def agent_asked(self, request: Called, params: Json) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def agent_asked(self, request: Called, params: Json) -> None: ...
 
-    def agent_told(self, notice: Notified, params: Json) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def agent_told(self, notice: Notified, params: Json) -> None: ...
 
-    def agent_withdrew(self, token: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def agent_withdrew(self, token: int) -> None: ...
 
     # ---- what the driver calls
 
@@ -163,12 +165,11 @@ class BridgeCore(Generic[Session]):
 
     def release(self, session_id: str) -> None:
         """What came of a session before its answer, now that it is known (SES-4)."""
-        held, self._held = self._held, []
-        for owner, event in held:
+        for owner, event in self._take_held():
             if owner == session_id:
                 self.take_from_agent(event)
             else:
-                self._held.append((owner, event))
+                self._hold(owner, event)
 
     def opened_one(self) -> None:
         """An answer is no longer awaited; with the last of them goes what belongs to nobody."""
@@ -178,9 +179,12 @@ class BridgeCore(Generic[Session]):
             self.release_all()
 
     def release_all(self) -> None:
-        held, self._held = self._held, []
-        for _, event in held:
+        for _, event in self._take_held():
             self.take_from_agent(event)
+
+    def _take_held(self) -> list[tuple[str, Called | Notified]]:
+        held, self._held, self._held_bytes = self._held, [], 0
+        return held
 
     # ---- from the agent
 
@@ -208,8 +212,10 @@ class BridgeCore(Generic[Session]):
             self.losses.count("late_answer")
 
     def _hold(self, owner: str, event: Called | Notified) -> None:
-        if len(self._held) < self.limits.held_messages:
+        size = self._held_bytes + len(event.message)
+        if len(self._held) < self.limits.held_messages and size <= self.limits.held_bytes:
             self._held.append((owner, event))
+            self._held_bytes = size
         elif isinstance(event, Called):
             self.agent.fail(event.token, RpcError(LIMIT_EXCEEDED, "Limit exceeded: held_messages"))
         else:

@@ -19,9 +19,13 @@ class BridgeLimits(Struct, frozen=True, kw_only=True):
     sessions: int = 4096  # sessions known on one connection, closed ones included
     queued_prompts: int = 16  # prompts of one session that wait for their turn
     held_messages: int = 1024  # messages of sessions whose answer has not come yet
+    held_bytes: int = 16 << 20  # ... and all of their bytes
     tool_calls: int = 4096  # tool calls of one session whose title and content are remembered, the newest
     messages: int = 256  # streamed messages of one session that a later upsert is compared with, the newest
+    title_characters: int = 1024  # of a tool call's title that are remembered
     tool_content_bytes: int = 1 << 20  # content of one tool call kept to be sent again, the newest
+    session_content_bytes: int = 8 << 20  # ... and of all tool calls of a session
+    terminals: int = 256  # display terminals of one session shown to a v1 client, the newest
     terminal_bytes: int = 32_768  # output of one display terminal shown to a v1 client, the newest
     diff_bytes: int = 1 << 20  # texts of one diff: beyond, no patch is made of them
 

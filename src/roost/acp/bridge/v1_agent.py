@@ -246,7 +246,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
             if session.loading != "swallow":
                 self.tell(session, shaped, params.get("_meta"))
             elif shaped["sessionUpdate"] in _PRESENT:
-                session.kept.append(shaped)
+                session.keep(shaped)
 
     def _pass_chunk(self, session: AgentSession, chunk: _Chunk) -> None:
         kind, given = chunk.session_update, chunk.message_id

@@ -169,7 +169,7 @@ class V1ClientBridge(BridgeCore[ClientSession]):
         dirty, session.dirty = session.dirty, {}
         size = 0
         for tool_call_id in dirty:
-            if session.tools.knows(tool_call_id):
+            if session.tools.size(tool_call_id):  # else its content was given up, or it is forgotten
                 size += session.tools.size(tool_call_id)
                 self.tell(session, {"sessionUpdate": "tool_call_update", **session.tools.whole(tool_call_id)})
         self._pause(session, size)
