@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sqlite3
@@ -19,6 +20,7 @@ from roost.errors import StoreError
 from roost.store import sqlite_schema
 from roost.store.location import default_path
 from roost.store.sqlite import SqliteStore
+from roost.store.sqlite_errors import explain
 from tests.store.values import PATIENCE, durable, entry, numbers, opened
 
 
@@ -274,6 +276,29 @@ async def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert process.stdout.startswith("read_only "), process
     assert str(path) in process.stdout
     await filled_again(path, 4)
+
+
+async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "journal.db"
+    with pytest.raises(StoreError, match="choose another") as caught:
+        await SqliteStore(path).open()
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (OSError(errno.ENOSPC, "full"), "full"),
+        (OSError(errno.EROFS, "read-only"), "read_only"),
+        (OSError(errno.EIO, "broken"), "failed"),
+        (sqlite3.OperationalError("odd"), "failed"),
+    ],
+)
+def test_every_error_names_the_file_and_has_a_code(error: Exception, code: str) -> None:
+    explained = explain("/data/journal.db", error)
+    assert explained.code == code
+    assert "/data/journal.db" in str(explained)
 
 
 @pytest.mark.parametrize(

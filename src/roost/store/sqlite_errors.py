@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from typing import Final
 
 from roost.errors import StoreError
 
-_LEFT_ALONE: Final = "it was left as it is"
+_LOCKED: Final = ("locked", "another program holds it; close that program")
+_FULL: Final = ("full", "no space is left for it; free some, or allow it more")
+_READ_ONLY: Final = ("read_only", "it cannot be written; make it and its folder writable, or choose another")
+_DISK: Final = ("failed", "the disk does not read or write it; look after the disk, or choose another")
 
 # Primary result codes, https://www.sqlite.org/rescode.html
 _MEANING: Final = {
-    sqlite3.SQLITE_BUSY: ("locked", "another program holds it; close that program"),
-    sqlite3.SQLITE_LOCKED: ("locked", "another program holds it; close that program"),
-    sqlite3.SQLITE_FULL: ("full", "no space is left for it; free some, or allow it more"),
-    sqlite3.SQLITE_READONLY: ("read_only", "it cannot be written; make it and its folder writable, or choose another"),
-    sqlite3.SQLITE_PERM: ("read_only", "it cannot be written; make it and its folder writable, or choose another"),
-    sqlite3.SQLITE_CANTOPEN: ("read_only", "it cannot be opened; make it and its folder usable, or choose another"),
-    sqlite3.SQLITE_AUTH: ("read_only", "it may not be used"),
-    sqlite3.SQLITE_IOERR: ("failed", "the disk does not read or write it; look after the disk"),
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: _READ_ONLY,
+    sqlite3.SQLITE_AUTH: _READ_ONLY,
+    sqlite3.SQLITE_IOERR: _DISK,
     sqlite3.SQLITE_NOMEM: ("failed", "there is no memory for it"),
+}
+_MEANING_OF_ERRNO: Final = {
+    errno.EACCES: _READ_ONLY,
+    errno.EPERM: _READ_ONLY,
+    errno.EROFS: _READ_ONLY,
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
 }
 
 
@@ -34,13 +45,16 @@ def explain(path: str | os.PathLike[str], error: Exception) -> StoreError:
         name, meaning = _MEANING[primary]
         return StoreError(f"{os.fspath(path)}: {meaning} ({error})", name)
     if isinstance(error, OSError):
-        return StoreError(f"{os.fspath(path)}: {error.strerror or error}")
+        name, meaning = _MEANING_OF_ERRNO.get(error.errno or 0, _DISK)
+        return StoreError(f"{os.fspath(path)}: {meaning} ({error.strerror or error})", name)
     return StoreError(f"{os.fspath(path)}: {error}")
 
 
 def damaged(path: str | os.PathLike[str], what: str) -> StoreError:
-    text = f"{os.fspath(path)} is damaged ({what}); {_LEFT_ALONE}: restore a copy, or move it away to start a new one"
-    return StoreError(text, "damaged")
+    return StoreError(
+        f"{os.fspath(path)} is damaged ({what}); it was left as it is: restore a copy, or move it away to begin anew",
+        "damaged",
+    )
 
 
 def is_storage_fault(error: Exception) -> bool:

@@ -211,12 +211,17 @@ class Writer:
         self._lock = FileLock(self._path)
         try:
             self.db = open_journal(self._path, self._limits.busy_timeout, check=self._check)
+        except BaseException:
+            self._lock.release()
+            raise
+        try:
             [self._page_bytes] = self.db.execute("PRAGMA page_size").fetchone()
             self.bound_file(self._limits.file_bytes)
             self.db.execute(f"PRAGMA journal_size_limit = {self._limits.checkpoint_bytes}")
             self.ledger = Ledger(self.db, self._limits)
             self._upkeep = Upkeep(self.db, self.ledger, self._limits, self._retention, self._clock, self._pins)
         except BaseException:
+            self.db.close()
             self._lock.release()
             raise
 
@@ -240,6 +245,7 @@ class Writer:
 
     def tidy(self) -> None:
         """On the thread: all upkeep, to its end."""
+        self._steps = None  # a pass under way would go on with what it knew before this one
         for _ in self._upkeep.steps():
             pass
         self.stored_bytes = self._upkeep.stored_bytes()
