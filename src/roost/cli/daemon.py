@@ -32,6 +32,9 @@ def command(socket: str | None, packages: tuple[str, ...], log_level: str) -> No
 
     It ends at SIGTERM or Ctrl-C, and its agents with it; a second signal ends them at once.
     """
+    from roost.daemon.lean import leave_out_tls
+
+    leave_out_tls()
     import asyncio
     import os
 

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import roost
 from roost.daemon.catalogue import LocalCatalogue
@@ -18,8 +19,10 @@ from roost.process.runtimes.registry import Runtimes
 from roost.process.tokens import sweep
 from roost.sidecar.engine import Engine
 from roost.sidecar.limits import Limits
-from roost.store.base import Store
 from roost.transport.unix import UnixServer, serve_unix
+
+if TYPE_CHECKING:
+    from roost.store.base import Store
 
 log = logging.getLogger("roost.daemon")
 

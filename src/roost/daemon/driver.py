@@ -6,16 +6,18 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from roost.daemon.archivist import Archivist
 from roost.errors import LimitError, ProcessError, RoostError
 from roost.process.base import AgentProcess, Runner, SpawnPlan
 from roost.sidecar import commands, events
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import AcpAgentEntry, AcpCallback, AcpResponse
 from roost.sidecar.launch import AgentProgram, Launch
-from roost.store.base import Store
+
+if TYPE_CHECKING:
+    from roost.daemon.archivist import Archivist
+    from roost.store.base import Store
 
 log = logging.getLogger("roost.daemon")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -67,7 +69,11 @@ class Driver:
         self._engine = engine
         self._runner = runner
         self._catalogue = catalogue
-        self._archivist = None if store is None else Archivist(store, self.feed)
+        self._archivist: Archivist | None = None
+        if store is not None:
+            from roost.daemon.archivist import Archivist  # here, so that a daemon without a journal stays small
+
+            self._archivist = Archivist(store, self.feed)
         self._loop = asyncio.get_running_loop()
         self._outlets: dict[int, Outlet] = {}
         self._processes: dict[str, AgentProcess] = {}
