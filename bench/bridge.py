@@ -18,7 +18,7 @@ from roost.acp.bridge.v1_client import V1ClientBridge
 COUNT = 20_000
 ROUNDS = 5
 AIM = 6.0  # µs of CPU per chunk update
-LINEAR = 1.5  # how much more an update may cost when there are ten times as many
+LINEAR = 3.0  # how much more an update may cost when there are ten times as many; were it square, ten
 TEXT = "x" * 60
 
 
