@@ -468,6 +468,33 @@ async def test_e_12_a_response_with_result_and_error_fails_its_call_and_is_not_a
     assert [m["error"]["code"] for m in peer.messages if "error" in m] == [-32700, -32600]
 
 
+async def test_whoever_is_told_of_something_may_fail_and_reading_goes_on_env_20(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection, peer = connected()
+
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("told and failed")
+
+    def defers(params: Any, incoming: Incoming) -> Any:
+        incoming.on_withdrawn(fails)
+        kept.append(incoming)
+        return DEFERRED
+
+    kept: list[Incoming] = []
+    connection.on_oddity = connection.on_overflow = fails
+    connection.on_request("_defers", defers)
+    connection.start()
+    peer.send(b"{", {"jsonrpc": "2.0", "id": 99, "result": 1})
+    id = peer.request("_defers")
+    peer.withdraw(id)
+    connection.overflowed(1, 10)
+    await ping(connection, peer)
+    assert caplog.text.count("told and failed") == 4
+    kept[0].answer(1)
+    assert (await peer.response(id))["result"] == 1
+
+
 async def test_an_error_answer_is_raised_with_all_it_has_err_1() -> None:
     connection, peer = connected()
     connection.start()

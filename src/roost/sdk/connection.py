@@ -18,13 +18,11 @@ What a handler raises is answered -32603 and logged here, an RpcError as it is. 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
-from collections.abc import Awaitable, Callable, Container
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Container, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, cast
-from weakref import WeakValueDictionary
 
 from msgspec import Raw
 
@@ -32,17 +30,15 @@ from roost.acp.calls import Notification, Request
 from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
 from roost.errors import CodecError, ConnectionClosed, RpcError
 from roost.rpc.messages import (
-    INTERNAL_ERROR,
     LIMIT_EXCEEDED,
-    METHOD_NOT_FOUND,
     NULL_ID,
-    REQUEST_CANCELLED,
     error_bytes,
 )
 from roost.rpc.peer import Answered, Called, Failed, Notified, Peer, PeerEvent, Withdrawn
 from roost.sdk.consumer import Consumer
-from roost.sdk.handlers import Handler, empty_result, encoded, typed_result, undecodable
-from roost.sdk.incoming import DEFERRED, Incoming, Losses
+from roost.sdk.handlers import Handler, encoded, typed_result
+from roost.sdk.inbound import Inbound
+from roost.sdk.incoming import Incoming, Losses
 from roost.sdk.limits import DEFAULT_CONNECTION_LIMITS, ConnectionLimits
 from roost.sdk.one_pass import OnePass
 from roost.sdk.outbox import Outbox
@@ -96,13 +92,11 @@ class Connection:
         self._peer = Peer(answer_malformed=answer_malformed, limits=limits.peer)
         self._answer_malformed = answer_malformed
         self._loop = asyncio.get_running_loop()
-        self._requests: dict[str, Handler] = {}
         self._notifications: dict[str, Handler] = {}
         self._stream: OnePass | None = None
         self._calls: dict[int, _OpenCall] = {}
-        self._open: dict[int, asyncio.Future[Any] | None] = {}  # the peer's requests, and what works on them
-        self._incoming: WeakValueDictionary[int, Incoming] = WeakValueDictionary()
         self._out = Outbox(self._peer, channel, limits.outgoing_bytes, self.abort)
+        self._inbound = Inbound(self._peer, self._out)
         self._holds: dict[object, bool] = {}
         self._reading = True
         self._consumer = Consumer(
@@ -119,8 +113,6 @@ class Connection:
         self._closed = asyncio.Event()
         self.error: Exception | None = None
         """Why the connection broke; None while it lives and after an orderly end."""
-        self.gate: Callable[[str], RpcError | None] | None = None
-        """Asked before any handler; an error answers a request, and drops a notification (INI-1)."""
         self.on_oddity: Callable[[PeerEvent], None] | None = None
         """Told of what meant nothing here: Malformed, Unmatched, Refused."""
         self.on_overflow: Callable[[int, int], None] | None = None
@@ -137,7 +129,7 @@ class Connection:
         raises RpcError to refuse. When the peer takes the request back its task is cancelled, and answered -32800.
         `raw` hands over the params as they came. An extension (`_…`) gets plain JSON data.
         """
-        self._requests[method] = Handler(method, handler, REQUESTS, raw=raw)
+        self._inbound.handlers[method] = Handler(method, handler, REQUESTS, raw=raw)
 
     def on_notification(
         self, method: str, handler: NotificationHandler, *, raw: bool = False, with_losses: bool = False
@@ -156,6 +148,15 @@ class Connection:
     def start(self) -> None:
         """Begins to read."""
         self._channel.open(self)
+
+    @property
+    def gate(self) -> Callable[[str], RpcError | None] | None:
+        """Asked before any handler; an error answers a request, and drops a notification (INI-1)."""
+        return self._inbound.gate
+
+    @gate.setter
+    def gate(self, gate: Callable[[str], RpcError | None] | None) -> None:
+        self._inbound.gate = gate
 
     @property
     def tap(self) -> Callable[[bool, bytes], None] | None:
@@ -181,7 +182,7 @@ class Connection:
     @property
     def open_requests(self) -> int:
         """How many of the peer's requests have no response yet."""
-        return len(self._open)
+        return len(self._inbound)
 
     @property
     def open_calls(self) -> int:
@@ -319,13 +320,9 @@ class Connection:
                 open_call.future.set_exception(ConnectionClosed(cause))  # ENV-18
         rest: Awaitable[None] | None = None
         if self.on_end is not None:
-            try:
+            with _logging("on_end"):
                 rest = self.on_end()
-            except Exception:
-                log.exception("on_end failed")
-        running = {work for work in self._open.values() if work is not None}  # before they may be forgotten
-        for work in running:
-            work.cancel()
+        running = self._inbound.cancel()  # before they may be forgotten
         self._winding_up = self._loop.create_task(self._wind_up(running, rest), name="roost-connection-end")
 
     async def _wind_up(self, running: set[asyncio.Future[Any]], rest: Awaitable[None] | None) -> None:
@@ -341,8 +338,7 @@ class Connection:
                 log.warning("gave up waiting for %r", work)
                 work.cancel()
             await asyncio.sleep(0)  # their responses are sent by their done-callbacks
-            for incoming in list(self._incoming.values()):
-                incoming.fail(RpcError(REQUEST_CANCELLED, "The connection has ended"))
+            self._inbound.refuse_rest()
             self._out.flush()
             self._finish()
             self._channel.close()
@@ -360,14 +356,14 @@ class Connection:
         if not self._finished:
             self._finished = True
             self._peer.end(self._cause)
-            self._open.clear()
+            self._inbound.forget()
             self._out.close(self._cause)
 
     # ---- MessageListener
 
     def received(self, messages: list[bytes]) -> None:
         receive, notifications, tap = self._peer.receive, self._notifications, self._out.tap
-        stream = self._stream if self.gate is None else None
+        stream = self._stream if self._inbound.gate is None else None
         for message in messages:
             if tap is not None:
                 tap(False, message)
@@ -383,7 +379,7 @@ class Connection:
                     if handler is not None:
                         self._notified(handler, event)
                 elif event.__class__ is Called:
-                    self._called(event)
+                    self._inbound.arrived(event)
                 else:
                     self._happened(event)
         self._out.added(0)
@@ -396,7 +392,8 @@ class Connection:
             for _ in range(count):
                 self._out.add_apart(error_bytes(NULL_ID, error))
         if self.on_overflow is not None:
-            self.on_overflow(count, limit)
+            with _logging("on_overflow"):
+                self.on_overflow(count, limit)
 
     def congested(self) -> None:
         self._out.congested()
@@ -416,7 +413,8 @@ class Connection:
     # ---- what comes in
 
     def _notified(self, handler: Handler, event: Notified) -> None:
-        if self.gate is not None and self.gate(event.method) is not None:
+        gate = self._inbound.gate
+        if gate is not None and gate(event.method) is not None:
             return
         losses: Losses = []
         try:
@@ -435,121 +433,36 @@ class Connection:
         except Exception:
             log.exception("the handler of %s failed", event.method)
 
-    def _called(self, event: Called) -> None:
-        incoming = Incoming(self, event)
-        self._open[event.token] = None
-        self._incoming[event.token] = incoming
-        try:
-            if self.gate is not None and (refusal := self.gate(event.method)) is not None:
-                raise refusal
-            handler = self._requests.get(event.method)
-            if handler is None:  # ENV-8, ENV-9, EXT-4
-                raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": event.method})
-            try:
-                params = handler.params(event.params, incoming.losses)
-            except CodecError as error:  # ENV-14
-                raise undecodable(error) from None
-            result = handler.call(params, incoming)
-        except Exception as error:
-            self._fail_by(incoming, error)
-            return
-        if result is DEFERRED:
-            return
-        if not inspect.isawaitable(result):
-            self.respond(incoming, result)
-            return
-        work: asyncio.Future[Any] = asyncio.ensure_future(result)
-        if isinstance(work, asyncio.Task):
-            work.set_name(f"roost {event.method}")
-        self._open[event.token] = work
-        work.add_done_callback(partial(self._done, incoming))
-
-    def _done(self, incoming: Incoming, work: asyncio.Future[Any]) -> None:
-        if work.cancelled():
-            incoming.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))  # CAN-4, CAN-8
-        elif (error := work.exception()) is not None:
-            self._fail_by(incoming, error)
-        else:
-            self.respond(incoming, work.result())
-
-    def _fail_by(self, incoming: Incoming, error: BaseException) -> None:
-        if isinstance(error, RpcError):
-            self.refuse(incoming, error)
-            return
-        if isinstance(error, ConnectionClosed) and self._ended:
-            self.refuse(incoming, RpcError(REQUEST_CANCELLED, "The connection has ended"))
-            return
-        log.error("the handler of %s failed", incoming.method, exc_info=error)
-        self.refuse(incoming, RpcError(INTERNAL_ERROR, "Internal error"))  # ENV-15: the text stays here
-
     def _happened(self, event: PeerEvent) -> None:
         if isinstance(event, Answered):
             call = self._calls.get(event.call)
             if call is not None and not call.future.done():
                 call.future.set_result(event.result)
                 if call.answered is not None:
-                    try:
+                    with _logging(f"taking the answer to {call.method}"):
                         call.answered(event.result)
-                    except Exception:
-                        log.exception("taking the answer to %s failed", call.method)
         elif isinstance(event, Failed):
             call = self._calls.get(event.call)
             if call is not None and not call.future.done():
                 call.future.set_exception(event.error)
         elif isinstance(event, Withdrawn):
-            incoming = self._incoming.get(event.token)
-            work = self._open.get(event.token)
-            if incoming is not None and not incoming.withdraw() and work is not None:
-                work.cancel()
+            self._inbound.withdrawn(event.token)
         else:
             log.debug("%s: %r", self.peer, type(event).__name__)
             if self.on_oddity is not None:
-                self.on_oddity(event)
+                with _logging("on_oddity"):
+                    self.on_oddity(event)
 
-    # ---- responses
 
-    def is_open(self, token: int) -> bool:
-        return token in self._open
-
-    def respond(self, incoming: Incoming, result: Any) -> None:
-        if incoming.token not in self._open:
-            return
-        try:
-            data = encoded(result) or empty_result(incoming.method)
-        except CodecError as error:
-            log.error("the result of %s cannot be sent: %s", incoming.method, error)
-            self.refuse(incoming, RpcError(INTERNAL_ERROR, "Internal error"))
-            return
-        del self._open[incoming.token]
-        self._peer.answer(incoming.token, data)
-        self._out.added(len(data))
-
-    def refuse(self, incoming: Incoming, error: RpcError) -> None:
-        if incoming.token not in self._open:
-            return
-        try:
-            self._peer.fail(incoming.token, error)
-        except CodecError as fault:
-            log.error("the error of %s cannot be sent: %s", incoming.method, fault)
-            self._peer.fail(incoming.token, RpcError(INTERNAL_ERROR, "Internal error"))
-        del self._open[incoming.token]
-        self._out.added(0)
-
-    def forgotten(self, token: int, method: str) -> None:
-        # Called by the garbage collector, at any moment: only note it.
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._answer_forgotten, token, method)
-
-    def _answer_forgotten(self, token: int, method: str) -> None:
-        if token in self._open:
-            log.error("the handler of %s dropped its request without a response", method)
-            del self._open[token]
-            self._peer.fail(token, RpcError(INTERNAL_ERROR, "Internal error"))
-            self._out.added(0)
+@contextmanager
+def _logging(what: str) -> Iterator[None]:
+    """What it raises is logged: nothing that is told of a message may stop the reading of the next."""
+    try:
+        yield
+    except Exception:
+        log.exception("%s failed", what)
 
 
 async def _logged(work: Awaitable[None]) -> None:
-    try:
+    with _logging("on_end"):
         await work
-    except Exception:
-        log.exception("on_end failed")
