@@ -115,6 +115,31 @@ async def test_the_last_line_counts_without_its_newline_and_so_does_output_that_
     assert (channel.exit_code, listener.errors) == (0, [None])
 
 
+async def test_output_that_came_while_the_listener_got_ready_stays_in_front() -> None:
+    for _ in range(20):
+        channel = await start_child(Launch(argv=("/bin/sh", "-c", "echo one; echo two")))
+        listener = Listener()
+        channel.open(listener)
+        await listener.over.wait()
+        assert listener.messages == [b"one", b"two"]
+
+
+async def test_output_nobody_listens_to_yet_is_bounded() -> None:
+    limits = ChildLimits(high_water=100_000)
+    channel = await start_child(
+        Launch(argv=(sys.executable, "-S", "-c", "for _ in range(3_000): print('x' * 999)")), limits=limits
+    )
+    for _ in range(100):
+        await asyncio.sleep(0.01)
+        if not channel._reading:
+            break
+    assert channel._early_bytes < 1_000_000
+    listener = Listener()
+    channel.open(listener)
+    await listener.over.wait()
+    assert len(listener.messages) == 3_000
+
+
 async def test_users_a_a_600_kB_flood_on_stderr_does_not_stop_it() -> None:
     """STD-2, H-06."""
     channel, listener = await start("import sys; sys.stderr.write('e' * 600_000 + 'last'); print('done')")
@@ -139,8 +164,9 @@ async def test_a_signal_is_a_negative_exit_code() -> None:
 
 
 async def test_output_still_in_the_pipe_is_read_after_the_program_is_gone() -> None:
-    channel, listener = await start("print('x' * 30_000); print('y')")
+    channel, listener = await start("import sys; sys.stdin.readline(); print('x' * 30_000); print('y')")
     channel.pause_reading()
+    channel.send([b"go"])
     while channel.exit_code is None:  # noqa: ASYNC110 - told to the channel, not to us
         await asyncio.sleep(0.01)
     await asyncio.sleep(2 * QUICK.drain_grace)  # longer than the grace, which stands still meanwhile

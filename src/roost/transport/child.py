@@ -113,7 +113,9 @@ class ChildChannel:
         self._framer = LineFramer(limits.line_bytes)
         self._loop = asyncio.get_running_loop()
         self._listener: MessageListener | None = None
-        self._early: list[bytes] = []
+        self._early: list[bytes] = []  # lines that came before the listener was ready
+        self._early_bytes = 0
+        self._is_live = False  # they were delivered
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
         self._pid = 0
@@ -149,8 +151,7 @@ class ChildChannel:
 
     def open(self, listener: MessageListener) -> None:
         self._listener = listener
-        if self._early or self._output_ended:
-            self._loop.call_soon(self._deliver_early)
+        self._loop.call_soon(self._deliver_early, listener)
 
     def send(self, messages: list[bytes]) -> None:
         if self._stdin is not None and not self._stdin.is_closing():
@@ -262,10 +263,13 @@ class ChildChannel:
 
     def _read(self, data: bytes) -> None:
         lines = self._framer.feed(data)
-        if self._listener is None:
-            self._early += lines
-        else:
+        if self._listener is not None and self._is_live:
             self._tell(self._listener, lines)
+            return
+        self._early += lines
+        self._early_bytes += len(data)
+        if self._early_bytes > self._limits.high_water and self._reading:
+            self.pause_reading()  # until somebody listens
 
     def _tell(self, listener: MessageListener, lines: list[bytes]) -> None:
         if self._told_end:
@@ -282,11 +286,11 @@ class ChildChannel:
         self._output_ended = True
         last = self._framer.finish()
         rest = [] if last is None else [last]
-        if self._listener is None:
-            self._early += rest
-        else:
+        if self._listener is not None and self._is_live:
             self._tell(self._listener, rest)
             self._tell_end(self._listener)
+        else:
+            self._early += rest
         if self.exit_code is not None:
             self._finish()
 
@@ -300,13 +304,15 @@ class ChildChannel:
             self._told_closed = True
             self._listener.closed(self._input_error)
 
-    def _deliver_early(self) -> None:
-        assert self._listener is not None
+    def _deliver_early(self, listener: MessageListener) -> None:
+        self._is_live = True
         early, self._early = self._early, []
-        self._tell(self._listener, early)
+        self._tell(listener, early)
+        if self._early_bytes > self._limits.high_water:
+            self.resume_reading()
         if self._output_ended:
-            self._tell_end(self._listener)
-            if self._exited.is_set():
+            self._tell_end(listener)
+            if self._exited.is_set() or self._hurried.is_set():
                 self._tell_closed()
 
 
