@@ -15,6 +15,7 @@ from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
 from roost.process.local import LocalRunner
 from roost.process.packages import Packages, default_roots
+from roost.process.runtimes.base import RuntimeSettings
 from roost.process.runtimes.registry import Runtimes
 from roost.process.tokens import sweep
 from roost.sidecar.engine import Engine
@@ -39,6 +40,7 @@ class Daemon:
         let_through: Iterable[str] = (),
         state_dir: Path | None = None,
         store: Store | None = None,
+        runtimes: RuntimeSettings | None = None,
     ) -> None:
         """`state_dir`: where it is noted which agents may exist, so that the next daemon ends what this one cannot.
 
@@ -47,9 +49,9 @@ class Daemon:
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
         self._folder = ScratchFolder(own_env)
-        runtimes = Runtimes()
-        packages = Packages(default_roots(own_env) if roots is None else roots, runtimes)
-        catalogue = LocalCatalogue(packages, runtimes, own_env=own_env, let_through=let_through)
+        known = Runtimes(runtimes)
+        packages = Packages(default_roots(own_env) if roots is None else roots, known)
+        catalogue = LocalCatalogue(packages, known, own_env=own_env, let_through=let_through)
         engine = Engine(self.limits, version=roost.__version__, folder=self._folder.path, journal=store is not None)
         self._store = store
         if state_dir is not None:
