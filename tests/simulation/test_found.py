@@ -69,3 +69,19 @@ def test_a_grace_of_nothing_ends_a_turn_whose_caller_does_not_read() -> None:
     rig.request(connection, session, "session/cancel")
     rig.advance(70)
     assert rig.rpc(connection, prompt)["result"] == {"stopReason": "cancelled"}
+
+
+def test_a_caller_that_comes_back_while_its_last_session_ends_keeps_what_it_opens_then() -> None:
+    """Seed 1893: the end of the old session made the sidecar forget the caller of that name, the new one."""
+    rig = Rig()
+    first = rig.connect("alice")
+    session = rig.create(first).session_id
+    agent = rig.agent
+    agent.exits_on_eof = False
+    rig.close(first, session)
+    rig.leave(first)
+    second = rig.connect("alice")
+    kept = rig.create(second).session_id
+    agent.exit(0)
+    third = rig.connect("alice")
+    assert rig.state(third, kept).session_id == kept

@@ -93,8 +93,10 @@ class Callers:
 
     def tidy(self, caller: Caller) -> None:
         """Forgets a caller that nothing refers to any more."""
-        if not caller.connections and not caller.sessions and not caller.opening:
-            self._callers.pop(caller.name, None)
+        if caller.connections or caller.sessions or caller.opening:
+            return
+        if self._callers.get(caller.name) is caller:  # not who came back under the name meanwhile
+            del self._callers[caller.name]
 
     def find(self, name: str) -> Caller | None:
         return self._callers.get(name)

@@ -1,0 +1,383 @@
+"""The program inside a simulated agent: an honest one for either protocol version, and what its vices make of it.
+
+What it prints is numbered. `count` is the number of its last notification that a caller has to be told; answers carry
+it too, so that whoever receives one can say what must have come before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from tests.simulation import mischief
+
+if TYPE_CHECKING:
+    from tests.simulation.process import Process
+    from tests.simulation.world import World
+
+Json = dict[str, Any]
+Act = Callable[[], None]
+
+ATTACHING = ("session/new", "session/load", "session/resume")
+PIPE_BYTES = 4096
+EXIT_CODES = (0, 1, 7, 3, -9, -11, 255, None, 2**31 + 5, -(2**31))
+TEXTS = ("word", "é", "\u2028 ", "日本", "a\tb", '"quoted"', "\\n", "🪶", "x" * 90)
+MODES = ("ask", "code", "plan")
+
+
+class Question(NamedTuple):
+    """One it asks."""
+
+    key: Any  # of its id
+    name: str
+
+
+class Brain:
+    """One run of the program."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        self._world = world
+        self._random = world.random
+        self._process = process
+        self._temper = process.temper
+        self._vices = process.temper.vices
+        self.count = 0
+        self.marks: deque[tuple[int, int | Question]] = deque()  # what ends at that offset in stdout
+        self.printed = 0
+        self.attached_at: int | None = None  # `count` when the first answer to an attaching request was given
+        self.session_id = ""
+        self._todo: deque[Act] = deque()
+        self._waiting: Any = None  # the key of the question it waits for
+        self._turn: list[Json] = []  # prompts it works on
+        self._open_questions: list[Any] = []  # their keys
+        self._questions = 0
+        self._mode = 0
+        self._past: deque[Json] = deque(maxlen=4)  # requests it has heard
+        self._end = b"\n"
+
+    # ---- one step
+
+    def act(self) -> bool:
+        """Does one thing. False when there is nothing to do."""
+        process, random = self._process, self._random
+        if process.exited:
+            return False
+        if "crashing" in self._vices and random.random() < 0.04:
+            last_words = random.randrange(4)
+            if last_words == 0:
+                self.print(b'{"jsonrpc":"2.0","method":"session/upd')
+            elif last_words == 1:  # a whole line, but for its end
+                self._end = b""
+                self.update()
+            process.exit(random.choice(EXIT_CODES))
+            return True
+        if len(process.stdout) > PIPE_BYTES:  # its pipe is full: it waits in write()
+            return False
+        if "slow" in self._vices and random.random() < 0.7:
+            return False
+        if random.random() < 0.15:
+            mischief.something(self)
+        if self._todo and self._waiting is None:
+            self._todo.popleft()()
+            return True
+        return self._listen()
+
+    def _listen(self) -> bool:
+        if "deaf" in self._vices and self.attached_at is not None:
+            return False
+        line = self._process.read()
+        if line is None:
+            return False
+        heard = msgspec.json.decode(line)
+        for message in heard if isinstance(heard, list) else [heard]:
+            self._hear(message)
+        return True
+
+    @property
+    def has_work(self) -> bool:
+        return not self._process.exited and bool(self._process.inbox or (self._todo and self._waiting is None))
+
+    # ---- what it hears
+
+    def _hear(self, message: Json) -> None:
+        method = message.get("method")
+        if method is None:
+            self._answered(message)
+        elif "id" not in message:
+            if method == "session/cancel" and "wedged" not in self._vices:
+                self._cancelled()
+        else:
+            self._past.append(message)
+            handler = self._HANDLERS.get(method, Brain._other)
+            if "mute" in self._vices or ("silent" in self._vices and self.attached_at is not None):
+                return
+            handler(self, message)
+
+    def _answered(self, message: Json) -> None:
+        key = key_of(message.get("id"))
+        if key in self._open_questions:
+            self._open_questions.remove(key)
+        if key == self._waiting:
+            self._waiting = None
+
+    def _initialize(self, request: Json) -> None:
+        version, kind = self._temper.version, self._temper.kind
+        if "chattering" in self._vices:
+            self.complain()
+        for _ in range(self._random.randrange(3)):
+            self._later(self.notice)
+        if "asking" in self._vices:
+            self._later(self.ask)
+        if version == 2:
+            capabilities: Json = {} if kind == "v2-new" else {"session": {}}
+            info = {"name": "simulated", "version": "1"}
+            result: Json = {"protocolVersion": 2, "info": info, "capabilities": capabilities}
+        else:
+            able: Json = {}
+            if kind in ("v1-load", "v1-both"):
+                able["loadSession"] = True
+            if kind in ("v1-resume", "v1-both"):
+                able["sessionCapabilities"] = {"resume": {}}
+            result = {"protocolVersion": 1, "agentCapabilities": able}
+        if "lying" in self._vices and self._random.random() < 0.2:
+            result["protocolVersion"] = self._random.choice((1, 2, 3, "1", None, 2**40, 1.0, True))
+        self._later(self.respond, request, result)
+
+    def _new(self, request: Json) -> None:
+        chosen: Any = f"s-{self._process.name}"
+        if "colliding" in self._vices:
+            known = [*self._world.ledger.sessions, chosen, "", None, 7, "the same", "é \u2028", "long" * 300]
+            chosen = self._random.choice(known)
+        for _ in range(self._random.randrange(4)):
+            self._later(self.update)
+        self.session_id = chosen if isinstance(chosen, str) and chosen else self._process.name
+        modes = {"currentModeId": "ask", "availableModes": [{"id": mode, "name": mode} for mode in MODES]}
+        options = [{"id": "model", "configId": "model", "currentValue": "small", "category": "model"}]
+        self._later(self.respond, request, {"sessionId": chosen, "modes": modes, "configOptions": options})
+        for _ in range(self._random.randrange(3)):
+            self._later(self.update)
+
+    def _attach(self, request: Json) -> None:
+        self.session_id = request["params"]["sessionId"]
+        for _ in range(self._random.randrange(6)):
+            self._later(self.update)
+        if "forgetful" in self._vices:
+            error = self._random.choice(
+                (
+                    (-32002, "no", {"sessionId": self.session_id}),
+                    (-32603, "no", {"details": "NotFoundError"}),
+                    (-32000, "no", {"kind": "unknown_session"}),
+                    (-32603, "broken", None),
+                )
+            )
+            self._later(self.refuse, request, *error)
+        else:
+            self._later(self.respond, request, self._random.choice(({}, {}, {"modes": {"currentModeId": "plan"}})))
+        for _ in range(self._random.randrange(3)):
+            self._later(self.update)
+
+    def _prompt(self, request: Json) -> None:
+        random = self._random
+        self._turn.append(request)
+        by_state = self._temper.version == 2
+        late = random.random() < 0.2
+        if by_state:
+            if not late:
+                self._later(self.respond, request, {})
+            self._later(self.update, {"sessionUpdate": "state_update", "state": "running"})
+        for _ in range(random.randrange(15, 40) if "flooding" in self._vices else random.randrange(6)):
+            self._later(self._work)
+        if by_state:
+            idle: Json = {"sessionUpdate": "state_update", "state": "idle"}
+            if random.random() < 0.8:
+                idle["stopReason"] = "end_turn"
+            self._later(self.update, idle)
+            if late:
+                self._later(self.respond, request, {})
+        else:
+            self._later(self.respond, request, {"stopReason": "end_turn"})
+        self._later(self._turn_over, request)
+        for _ in range(random.randrange(3)):
+            self._later(self.update)
+
+    def _work(self) -> None:
+        random = self._random
+        if random.random() < (0.5 if "asking" in self._vices else 0.1):
+            key = self.ask()
+            if random.random() < 0.6:
+                self._waiting = key
+        elif random.random() < (0.4 if "chattering" in self._vices else 0.05):
+            self.complain()
+        else:
+            self.update()
+
+    def _turn_over(self, request: Json) -> None:
+        if request in self._turn:
+            self._turn.remove(request)
+
+    def _cancelled(self) -> None:
+        """The turn ends at once, in the way the version has for it."""
+        if not self._turn:
+            return
+        self._todo.clear()
+        self._waiting = None
+        turn, self._turn = self._turn, []
+        if self._random.random() < 0.3:
+            self._later(self.update)
+        if self._temper.version == 2:
+            for request in turn:
+                if self._random.random() < 0.5:
+                    self._later(self.respond, request, {})
+            self._later(self.update, {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"})
+        else:
+            for request in turn:
+                self._later(self.respond, request, {"stopReason": "cancelled"})
+
+    def _set_mode(self, request: Json) -> None:
+        mode = request["params"].get("modeId")
+        if self._random.random() < 0.5 and isinstance(mode, str):
+            self._later(self.update, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        self._later(self.respond, request, {})
+
+    def _set_option(self, request: Json) -> None:
+        if self._random.random() < 0.3:
+            self._later(self.refuse, request, -32602, "no such option")
+            return
+        self._later(self.respond, request, self._random.choice(({}, {"configOptions": []})))
+
+    def _other(self, request: Json) -> None:
+        if self._random.random() < 0.3:
+            self._later(self.refuse, request, -32601, "Method not found")
+        else:
+            self._later(self.respond, request, {"done": True})
+
+    _HANDLERS = {
+        "initialize": _initialize,
+        "session/new": _new,
+        "session/load": _attach,
+        "session/resume": _attach,
+        "session/prompt": _prompt,
+        "session/set_mode": _set_mode,
+        "session/set_config_option": _set_option,
+    }
+
+    def _later(self, act: Callable[..., Any], *arguments: Any) -> None:
+        self._todo.append((lambda: act(*arguments)) if arguments else act)
+
+    # ---- what it says
+
+    def respond(self, request: Json, result: Any) -> None:
+        if isinstance(result, dict):
+            result = {**result, **self.place}
+        if "lying" in self._vices and self._random.random() < 0.3:
+            self._attaching(request)
+            mischief.answer_falsely(self, request, result)
+            return
+        self._attaching(request)
+        self.say({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    def refuse(self, request: Json, code: int, message: str, data: Json | None = None) -> None:
+        self._attaching(request)
+        error = {"code": code, "message": message, "data": {**(data or {}), **self.place}}
+        self.say({"jsonrpc": "2.0", "id": request["id"], "error": error})
+
+    def _attaching(self, request: Json) -> None:
+        if request["method"] in ATTACHING and self.attached_at is None:
+            self.attached_at = self.count
+
+    @property
+    def place(self) -> Json:
+        """Where in its output it is."""
+        return {"p": self._process.name, "n": self.count}
+
+    def update(self, update: Json | None = None) -> None:
+        """A session/update, numbered."""
+        if update is None:
+            text = self._random.choice(TEXTS)
+            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+        self.tell("session/update", {"sessionId": self.session_id[:40], "update": update})
+
+    def notice(self) -> None:
+        """A notification, numbered: an update, or one of another kind."""
+        if self._random.random() < 0.7:
+            self.update()
+        else:
+            self.tell("vendor/event", {})
+
+    def tell(self, method: str, params: Json) -> None:
+        self.count += 1
+        message = {"jsonrpc": "2.0", "method": method, "params": {**params, **self.place}}
+        self.say(message, number=self.count)
+
+    def ask(self) -> Any:
+        """A question; the key of its id."""
+        self._questions += 1
+        question = f"{self._process.name}/{self._questions}"
+        odd = "asking" in self._vices
+        identifier, method, params = mischief.question(self._random, question, odd=odd)
+        params = {**params, "q": question, **self.place}
+        self.say({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}, question=question)
+        key = key_of(identifier)
+        self._open_questions.append(key)
+        if "withdrawing" in self._vices and self._random.random() < 0.5:
+            cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": identifier}}
+            self._later(self.say, cancel)
+        return key
+
+    def complain(self) -> None:
+        text = self._random.choice((b"warning\n", b"\xff\xfe", b"Traceback\n" * 9, "é".encode()[:1]))
+        self._process.stderr += text
+
+    def say(self, message: Any, *, number: int | None = None, question: str | None = None) -> None:
+        """One message on a line of its own, in one of the ways it can be written."""
+        random = self._random
+        style = random.randrange(8)
+        if style == 0:
+            line = json.dumps(message).encode()
+        elif style == 1:
+            line = b"  " + json.dumps(message, ensure_ascii=False).encode() + b" \r"
+        else:
+            line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+        in_a_batch = "batching" in self._vices and random.random() < 0.3
+        batch = b"[" + line.strip() + b"]" if in_a_batch else line
+        if len(batch) > self.line_bytes:
+            if number is not None:  # nobody will hear of it: the number was not used
+                self.count -= 1
+        elif question is not None:
+            self.marks.append((self.printed + len(batch) + 1, Question(key_of(message["id"]), question)))
+        elif number is not None:
+            self.marks.append((self.printed + len(batch) + 1, number))
+            self._world.ledger.lines[self._process.name, number] = line.strip().decode()
+        self.print(batch + self._end)
+
+    def print(self, data: bytes) -> None:
+        """Raw bytes."""
+        self._process.stdout += data
+        self.printed += len(data)
+
+    # ---- what mischief needs
+
+    @property
+    def random(self) -> Any:
+        return self._random
+
+    @property
+    def vices(self) -> frozenset[str]:
+        return self._vices
+
+    @property
+    def past(self) -> list[Json]:
+        return list(self._past)
+
+    @property
+    def line_bytes(self) -> int:
+        return self._world.limits.line_bytes
+
+
+def key_of(identifier: Any) -> tuple[str, Any]:
+    """Equal for equal ids: 1, "1" and 1.0 stay apart."""
+    return type(identifier).__name__, identifier

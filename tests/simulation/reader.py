@@ -1,0 +1,193 @@
+"""What a caller receives, read frame by frame as it is written: order, completeness, ownership, exactly one answer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from roost.sidecar.gen import frames
+from roost.sidecar.gen.messages import (
+    AcpAgentExitedEvent,
+    AcpAgentStderrEvent,
+    AcpErrorResponse,
+    AcpHostRequestCallback,
+    AcpPermissionCallback,
+    AcpResponse,
+    AcpSessionCreatedResponse,
+    AcpSessionEvent,
+    AcpSessionResumedResponse,
+    AcpSessionRpcResponse,
+    AcpSessionStateResponse,
+    decode_acp_callback,
+    decode_acp_event,
+    decode_acp_response,
+)
+from tests.simulation.ledger import Asked, Ledger
+
+if TYPE_CHECKING:
+    from tests.simulation.client import Client
+
+# Where in an agent's output something was printed: brain.place.
+PLACE = re.compile(r'"p": ?"([^"]+)", ?"n": ?(\d+)')
+QUESTION = re.compile(r'"q": ?"([^"]+)"')
+
+
+class Reader:
+    """One connection's."""
+
+    def __init__(self, ledger: Ledger, client: Client) -> None:
+        self._ledger = ledger
+        self._client = client
+        self.seen: dict[str, int] = {}  # by process that it listens to: the last number
+        self.exits: set[str] = set()  # processes whose end it was told
+        self.refusals = 0
+        self.received = 0
+
+    def _violated(self, text: str) -> None:
+        self._ledger.violated(f"{self._client}: {text}")
+
+    def _require(self, true: object, text: str) -> None:
+        if not true:
+            self._violated(text)
+
+    def read(self, frame: frames.Frame) -> None:
+        match frame:
+            case frames.Response(id=number, payload=payload):
+                self.received += 1
+                self._response(number, decode_acp_response(payload))
+            case frames.Event(payload=payload):
+                self.received += 1
+                self._event(payload)
+            case frames.Callback(id=number, payload=payload):
+                self.received += 1
+                self._callback(number, payload)
+            case frames.Refused(id=number, code=code):
+                if number == 0 and code == "timeout" and self._client.number is not None:
+                    self.received += 1  # the engine's Disconnect
+                else:
+                    self.refusals += 1
+                    self._require(self._client.hostile or code == "timeout", f"was refused: {frame}")
+            case frames.Welcome():
+                self._require(not self.received, "was welcomed late")
+            case _:
+                self._violated(f"received what is not for callers: {frame}")
+
+    # ---- events
+
+    def _event(self, payload: bytes) -> None:
+        event = decode_acp_event(payload)
+        match event:
+            case AcpSessionEvent(session_id=session_id, notification=text):
+                self._require(session_id in self._client.interested, f"hears session {session_id}, unasked")
+                place = PLACE.search(text)
+                if place is not None:
+                    self._numbered(session_id, place[1], int(place[2]), text)
+                else:
+                    owned = self._ledger.sessions.get(session_id)
+                    self._require(
+                        owned is None or owned.owner == self._client.token, f"hears {session_id}, a foreign one"
+                    )
+            case AcpAgentStderrEvent(process_id=process, chunk=chunk):
+                if process == "" and chunk.startswith(b"[roost] "):
+                    return
+                self._own(process)
+                self._require(self._ledger.stderr == (process, chunk), f"stderr of {process} that it did not write")
+            case AcpAgentExitedEvent():
+                self._exit(event)
+
+    def _own(self, process: str) -> None:
+        owner = self._ledger.processes[process].owner
+        self._require(owner == self._client.token, f"hears {process} of {owner}")
+
+    def _numbered(self, session_id: str, process: str, number: int, text: str) -> None:
+        self._own(process)
+        last = self.seen.get(process)
+        if last is not None:
+            self._require(number == last + 1, f"event {number} of {process} after {last}")
+        self.seen[process] = number
+        line = self._ledger.lines.get((process, number))
+        self._require(text == line, f"event {number} of {process} was {line!r} and arrived as {text!r}")
+        owned = self._ledger.sessions.get(session_id)
+        if owned is not None and not self._ledger.processes[owned.process].gone:
+            self._require(owned.process == process, f"session {session_id} of {owned.process} heard as of {process}")
+
+    def _exit(self, event: AcpAgentExitedEvent) -> None:
+        process = event.process_id
+        self._own(process)
+        self._require(process not in self.exits, f"the end of {process} told twice")
+        self.exits.add(process)
+        ended = self._ledger.ended.get(process)
+        if ended is not None and ended.successor is not None:
+            self.seen[ended.successor] = self._client.world.processes[ended.successor].brain.attached_at or 0
+
+    # ---- answers
+
+    def _response(self, number: int, response: AcpResponse) -> None:
+        asked = self._client.open.pop(number, None)
+        if asked is None:
+            self._violated(f"request {number} was answered, and is not open")
+            return
+        if asked.unknown is not None:
+            wanted = AcpErrorResponse("invalid_state", f"unknown ACP session {asked.unknown}")
+            self._require(response == wanted, f"asked about a foreign or missing session, was told {response}")
+        match response:
+            case AcpSessionRpcResponse(response=text):
+                place = PLACE.search(text)
+                if place is not None:
+                    self._answered_at(place[1], int(place[2]))
+                else:
+                    self._joined(asked)
+            case AcpSessionStateResponse(process_id=process):
+                self._own(process)
+                self._joined(asked)
+            case AcpSessionCreatedResponse(session_id=session_id):
+                self._opened(session_id, asked, forgetful=False)
+            case AcpSessionResumedResponse(session_id=session_id, mode=mode):
+                self._opened(session_id, asked, forgetful=mode == "fallback")
+            case AcpErrorResponse(message=text) if "; ACP adapter auto-restart" in text or "was auto-restarted" in text:
+                dead = text.split()[3]  # "ACP adapter process <p> exited …"
+                heard = dead not in self.seen or dead in self.exits
+                self._require(heard, f"its request failed with {dead} before the end of {dead} was told")
+
+    def _answered_at(self, process: str, number: int) -> None:
+        """An agent's answer: what was printed before it has arrived, and nothing of what was printed after."""
+        self._own(process)
+        last = self.seen.get(process)
+        self._require(last in (None, number), f"an answer of {process} printed after {number} came after {last}")
+        self.seen[process] = number
+
+    def _joined(self, asked: Asked) -> None:
+        if asked.base is not None:
+            self.seen.setdefault(*asked.base)
+
+    def _opened(self, session_id: str, asked: Asked, *, forgetful: bool) -> None:
+        self._client.interested.add(session_id)
+        owned = self._ledger.sessions.get(session_id)
+        if owned is None:
+            return
+        process = owned.process
+        if asked.base is not None:  # it was live: joined, and perhaps restarted meanwhile
+            if process == asked.base[0]:
+                self._joined(asked)
+            return
+        start = 0
+        if forgetful and self._ledger.processes[process].told & {"session/load", "session/resume"}:
+            start = self._client.world.processes[process].brain.attached_at or 0
+        self._require(process not in self.seen, f"hears {process} before its session was open")
+        self.seen[process] = start
+
+    # ---- questions
+
+    def _callback(self, number: int, payload: bytes) -> None:
+        callback = decode_acp_callback(payload)
+        client = self._client
+        self._require(number != 0 and number not in client.callbacks, f"callback {number} came twice")
+        text = callback.params if isinstance(callback, AcpPermissionCallback) else callback.request
+        place, question = PLACE.search(text), QUESTION.search(text)
+        if place is not None:
+            self._own(place[1])
+        session_id = callback.session_id
+        self._require(session_id in client.interested or not session_id, f"is asked for session {session_id}")
+        permission = isinstance(callback, AcpPermissionCallback)
+        assert permission or isinstance(callback, AcpHostRequestCallback)
+        client.callbacks[number] = (callback, None if question is None else question[1])

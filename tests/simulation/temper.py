@@ -1,0 +1,75 @@
+"""What an agent is like: what it can do, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+SIGTERM, SIGKILL = 15, 9
+
+# What an agent does, and what each vice makes of it.
+VICES = (
+    "slow",  # rarely does anything
+    "silent",  # answers nothing but the handshake
+    "mute",  # answers nothing at all
+    "flooding",  # many updates
+    "lying",  # answers what nobody asked, or wrongly
+    "noisy",  # prints what is no protocol
+    "crashing",  # ends at any point
+    "asking",  # many questions, with odd ids
+    "withdrawing",  # takes its questions back
+    "batching",  # several messages in one line
+    "endless",  # lines over the limit
+    "deaf",  # does not read its input
+    "stubborn",  # ignores SIGTERM and the end of its input
+    "slow-to-end",  # obeys late
+    "undead",  # ignores SIGKILL
+    "wedged",  # ignores session/cancel
+    "forgetful",  # does not know the sessions it is asked to load
+    "colliding",  # names its sessions like those of others
+    "chattering",  # much on stderr
+)
+KINDS = ("v1", "v1-load", "v1-resume", "v1-both", "v2", "v2-new")  # v2-new: cannot resume
+
+
+@dataclass(frozen=True)
+class Temper:
+    """One agent's; `kind` is in KINDS. A vice applies to a run of the program, or does not (it is drawn again)."""
+
+    kind: str
+    vices: frozenset[str]
+
+    @staticmethod
+    def named(agent_type: str, random: Random) -> Temper:
+        kind, _, rest = agent_type.partition("+")
+        vices = [vice for vice in rest.split("+") if vice]
+        return Temper(kind, frozenset(vice for vice in vices if random.random() < 0.8))
+
+    def __str__(self) -> str:
+        return "+".join((self.kind, *sorted(self.vices)))
+
+    @property
+    def version(self) -> int:
+        return 2 if self.kind.startswith("v2") else 1
+
+    def obeys(self, sig: int, random: Random) -> float | None:
+        """How long until it ends over this signal; None: it does not."""
+        if sig == SIGKILL:
+            return None if "undead" in self.vices else 0
+        if "stubborn" in self.vices or "undead" in self.vices:
+            return None
+        return random.choice((0.1, 2.0, 7.0)) if "slow-to-end" in self.vices else 0
+
+    def leaves(self, random: Random) -> float | None:
+        """The same over the end of its input."""
+        if self.vices & {"stubborn", "undead"}:
+            return None
+        return random.choice((0.2, 1.0, 6.0)) if "slow-to-end" in self.vices else random.choice((0, 0, 0.3))
+
+
+def random_type(random: Random, version: int) -> str:
+    """An agent type of this protocol version: mostly one or two vices."""
+    kinds = [kind for kind in KINDS if kind.startswith(f"v{version}")]
+    kind = random.choice(kinds)
+    count = random.choices((0, 1, 2, 3), (30, 35, 25, 10))[0]
+    return "+".join((kind, *sorted(random.sample(VICES, count))))

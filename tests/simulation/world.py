@@ -1,0 +1,325 @@
+"""A daemon with its agents and callers, all in one: every choice comes from one seed, and time from nobody else.
+
+The engine, the driver, the gates and the channels are the real ones. What is simulated is what they meet: processes
+(`process`), the programs in them (`brain`), sockets (`wire`) and the programs behind those (`client`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import roost.daemon.connection
+import roost.transport.stream
+from roost.daemon.connection import Reception
+from roost.daemon.driver import Driver
+from roost.sidecar import commands, events
+from roost.sidecar.engine import Engine
+from roost.sidecar.gen.messages import AcpCloseSessionRequest
+from roost.sidecar.limits import Limits
+from tests.simulation import invariants
+from tests.simulation.client import NO_LIMIT, Client
+from tests.simulation.ledger import Ledger, Violation
+from tests.simulation.loop import VirtualLoop
+from tests.simulation.process import Catalogue, Process, Runner
+
+MAX_CLIENTS = 6
+# More deadlines in a row than any schedule can have open.
+PATIENCE = 4000
+
+
+class WatchedEngine(Engine):
+    """The engine, with a ledger that hears everything that goes in and comes out."""
+
+    ledger: Ledger
+
+    def handle(self, event: events.Event, now: float) -> None:
+        self.ledger.event(event)
+        super().handle(event, now)
+
+    def commands(self) -> list[commands.Command]:
+        emitted = super().commands()
+        for command in emitted:
+            self.ledger.command(command, self)
+        self.ledger.obeyed(emitted)
+        return emitted
+
+
+class World:
+    """One schedule. `live` runs it, and raises Violation with what went wrong first."""
+
+    def __init__(self, seed: int, loop: VirtualLoop, *, steps: int | None = None, tracing: bool = False) -> None:
+        self.random = random = Random(seed)
+        self.loop = loop
+        self.tracing = tracing
+        self.log: list[str] = []
+        self.limits = random_limits(random)
+        self.steps = steps or random.choice((30, 80, 120, 250))
+        self.hurry = random.choice((0.2, 0.6, 0.95))  # how often what was sent arrives at once
+        self.ledger = Ledger(self)
+        self.processes: dict[str, Process] = {}
+        self.clients: list[Client] = []
+        self.delivering: Client
+        self._serials = itertools.count(1)
+        self.taken = 0
+        self.engine = WatchedEngine(self.limits, version="1.2.3", folder="/instructions")
+        self.engine.ledger = self.ledger
+        self.driver = Driver(self.engine, Runner(self), Catalogue(self))
+        self.reception = Reception(self.driver, self.limits, server="roost/1.2.3", uid=None, token=None)
+        loop.set_exception_handler(self._failed)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.ledger.violated(f"a callback failed: {context.get('exception')!r} ({context['message']})")
+
+    def trace(self, form: str, *values: Any) -> None:
+        if self.tracing:
+            self.log.append(f"{self.loop.now:10.3f} {form % values}")
+
+    def running_process(self, session_id: str) -> str | None:
+        """Which process a session runs on, by the engine's table."""
+        session = self.engine._context.sessions.find(session_id)
+        return None if session is None else session.link.process
+
+    # ---- the schedule
+
+    async def live(self) -> None:
+        for step in range(1, self.steps + 1):
+            self.taken = step
+            seconds = self.step()
+            await self._settle()
+            if seconds:
+                await self._pass_time(seconds)
+        await self._fall_silent()
+        await self._end()
+
+    def step(self) -> float:
+        """One thing happens. Returns how much time is to pass then."""
+        random = self.random
+        self.trace("---- step %d", self.taken)
+        choice = random.random()
+        if choice < 0.6:
+            self._agent_step()
+        elif choice < 0.9:
+            self._client_step()
+        elif choice < 0.975:
+            return self._some_time()
+        elif choice < 0.985:
+            self._kill_somebody()
+        elif choice < 0.995:
+            self._lose_somebody()
+        elif random.random() < 0.1:
+            self.driver.feed(events.ShutdownRequested())
+        return 0.0
+
+    async def _settle(self) -> None:
+        """Everything that follows at once from what happened, and the look at what came of it."""
+        while self.loop.busy:  # noqa: ASYNC110  nobody else could tell that nothing is left to do
+            await asyncio.sleep(0)
+        invariants.check(self)
+        self._raise()
+
+    def _raise(self) -> None:
+        if self.ledger.violations:
+            raise Violation("\n".join(self.ledger.violations[:5]))
+
+    # ---- steps
+
+    def _agent_step(self) -> None:
+        random = self.random
+        able = [process for process in self.processes.values() if process.audible or process.brain.has_work]
+        if not able:
+            self._client_step()
+            return
+        process = random.choice(able)
+        for _ in range(random.choice((1, 2, 4, 12))):
+            process.brain.act()
+        if process.audible and random.random() < 0.8:
+            if process.stderr and random.random() < 0.6:
+                process.deliver_stderr(random.choice((1, 20, NO_LIMIT)))
+            if process.stdout and not process.paused:
+                size = len(process.stdout)
+                process.deliver(size if random.random() < self.hurry else random.randrange(1, size + 1))
+
+    def _client_step(self) -> None:
+        random = self.random
+        clients = [client for client in self.clients if not client.gone]
+        if len(clients) < MAX_CLIENTS and (not clients or random.random() < 0.06):
+            clients = [self.connect()]
+        client = random.choice(clients)
+        if random.random() < 0.75 and client.pending < 4096:
+            client.act()
+        if client.pending:
+            client.deliver(NO_LIMIT if random.random() < self.hurry else random.randrange(1, client.pending + 1))
+        if random.random() < (0.1 if client.lazy else 0.9):
+            client.read(random.choice((NO_LIMIT, NO_LIMIT, 100, 1000)))
+
+    def connect(self, name: str | None = None, *, known: bool = False) -> Client:
+        random = self.random
+        if not known:
+            name = random.choice((None, None, "alice", "bob"))
+        client = Client(self, next(self._serials), name, hostile=not known and random.random() < 0.2)
+        self.clients.append(client)
+        return client
+
+    def _some_time(self) -> float:
+        random = self.random
+        deadline = self.engine.next_deadline()
+        if deadline is not None and random.random() < 0.4:
+            return max(0.0, deadline - self.loop.now) + random.choice((0, 0, 0.001))
+        return random.choice((0.001, 0.1, 0.3, 0.6, 1, 3, 6, 12, 35, 65, 125, 700))
+
+    async def _pass_time(self, seconds: float) -> None:
+        """Deadline by deadline; or all at once, as when the machine was asleep."""
+        end = self.loop.now + seconds
+        leap = self.random.random() < 0.1
+        self.trace("%g s %s", seconds, "are slept through" if leap else "pass")
+        while not leap and (when := self.loop.next_timer()) is not None and when <= end:
+            self.loop.now = max(self.loop.now, when)
+            await asyncio.sleep(0)
+            await self._settle()
+        self.loop.now = end
+        await asyncio.sleep(0)
+        await self._settle()
+
+    def _kill_somebody(self) -> None:
+        alive = [process for process in self.processes.values() if not process.exited]
+        if alive:
+            self.random.choice(alive).exit(self.random.choice((-9, -11, 0, 1)))
+
+    def _lose_somebody(self) -> None:
+        clients = [client for client in self.clients if not client.gone]
+        if clients:
+            self.random.choice(clients).vanish()
+
+    # ---- the end
+
+    async def _fall_silent(self) -> None:
+        """Nobody says a word any more, and nothing is read: time alone has to end everything that was begun."""
+        self.trace("---- silence")
+        for _ in range(PATIENCE):
+            when = self.loop.next_timer()
+            if when is None:
+                break
+            self.loop.now = max(self.loop.now, when)
+            await asyncio.sleep(0)
+            await self._settle()
+        else:
+            raise Violation(f"after {PATIENCE} deadlines in silence there are more")
+        invariants.check_at_rest(self)
+        self._raise()
+
+    async def _end(self) -> None:
+        """Everybody leaves, or the daemon ends: nothing may be left."""
+        self.trace("---- the end")
+        if self.random.random() < 0.4:
+            ending = self.loop.create_task(self.driver.shutdown())
+            await self._until_quiet()
+            if not ending.done():
+                ending.cancel()
+                raise Violation("the daemon's shutdown never ends")
+            await ending
+            for connection in list(self.reception.connections):  # as the daemon does then
+                connection.close()
+            await self._until_quiet()
+        else:
+            await self._leave()
+        invariants.check_nothing_left(self)
+        self._raise()
+
+    async def _leave(self) -> None:
+        for client in self.clients:
+            if not client.gone:
+                client.vanish()
+        await self._until_quiet()
+        for name in ("alice", "bob"):
+            own = [session_id for session_id, owned in self.ledger.sessions.items() if owned.owner == name]
+            client = self.connect(name, known=True)
+            client.hello()
+            client.deliver(NO_LIMIT)
+            for session_id in own:
+                client.request(AcpCloseSessionRequest(session_id))
+                client.deliver(NO_LIMIT)
+                await self._until_quiet()
+            client.vanish()
+            await self._settle()
+
+    async def _until_quiet(self) -> None:
+        await asyncio.sleep(0)
+        await self._settle()
+        for _ in range(PATIENCE):
+            when = self.loop.next_timer()
+            if when is None:
+                return
+            self.loop.now = max(self.loop.now, when)
+            await asyncio.sleep(0)
+            await self._settle()
+        raise Violation(f"after {PATIENCE} deadlines there are more")
+
+
+def random_limits(random: Random) -> Limits:
+    """Mostly wide, sometimes so small that ordinary use reaches them."""
+
+    def bound(small: int, wide: int) -> int:
+        return small if random.random() < 0.15 else wide
+
+    line = random.choice((700, 2000, 8000))
+    return Limits(
+        max_frame_bytes=8192,
+        line_bytes=line,
+        agent_input_bytes=bound(6000, 200_000),
+        caller_output_bytes=random.choice((500, 3000, 100_000)),
+        requests_per_connection=bound(2, 100),
+        requests_per_session=bound(2, 100),
+        sessions_per_caller=bound(1, 20),
+        processes=bound(2, 100),
+        callbacks_per_session=bound(1, 30),
+        bootstrap_notifications=bound(2, 1000),
+        bootstrap_bytes=bound(500, 100_000),
+        restarts=random.choice((0, 1, 3, 3)),
+        recent_activity=bound(0, 16),
+        stderr_tail=bound(5, 400),
+        noise_tail=bound(5, 200),
+        cancel_grace=random.choice((0.0, 10.0)) if random.random() < 0.1 else 10.0,
+    )
+
+
+@contextmanager
+def surroundings() -> Iterator[VirtualLoop]:
+    """What a schedule needs of the process it runs in, and leaves as it found it."""
+    loop = VirtualLoop()
+    log = logging.getLogger("roost.daemon")
+    level, socket_buffer = log.level, roost.transport.stream.TRANSPORT_BYTES
+    log.setLevel(logging.CRITICAL)  # a daemon in trouble says much, and here it is always in trouble
+    roost.transport.stream.TRANSPORT_BYTES = 600
+    roost.daemon.connection._numbers = itertools.count(1)  # else names depend on the schedules before this one
+    try:
+        yield loop
+    finally:
+        log.setLevel(level)
+        roost.transport.stream.TRANSPORT_BYTES = socket_buffer
+        loop.close()
+
+
+def run(seed: int, *, steps: int | None = None, tracing: bool = False) -> World:
+    """One schedule from beginning to end. Raises what went wrong, with a note of how to see it again."""
+    world: World | None = None
+
+    async def live(loop: VirtualLoop) -> World:
+        nonlocal world
+        world = World(seed, loop, steps=steps, tracing=tracing)
+        await world.live()
+        return world
+
+    try:
+        with surroundings() as loop:
+            return loop.run_until_complete(live(loop))
+    except Exception as error:
+        error.add_note(f"seed {seed}, step {world.taken if world else 0}: python -m tests.simulation.run {seed} -v")
+        if world is not None and tracing:
+            print("\n".join(world.log))
+        raise
