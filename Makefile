@@ -34,6 +34,8 @@ check: $(STAMP)
 	$(BIN)/python -m tools.gen_acp --check
 	$(BIN)/python -m tools.gen_bare --check
 	$(BIN)/python -m tools.check_tree
+	$(BIN)/python -m tools.check_requirements
+	$(BIN)/python -m tools.gen_supported --check
 
 fmt: $(STAMP)
 	$(BIN)/ruff check --fix-only --quiet .
@@ -42,6 +44,7 @@ fmt: $(STAMP)
 gen: $(STAMP)
 	$(BIN)/python -m tools.gen_acp
 	$(BIN)/python -m tools.gen_bare
+	$(BIN)/python -m tools.gen_supported
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

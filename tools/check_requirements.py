@@ -20,11 +20,14 @@ if str(ROOT) not in sys.path:
 
 from tests.conformance.requirements import REQUIREMENTS, Requirement  # noqa: E402
 
+NO_PROOF = ("testing/test_conformance", "conformance/test_requirements", "cli/test_check")
+"""Tests of the checks and of this tool: they name rules without proving that we keep them."""
+
 _ID = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,4})[-_]?(\d{1,2})(?![0-9A-Za-z])")
 _RANGE = re.compile(r"\s+to\s+")
 
 
-class Test(NamedTuple):
+class Proof(NamedTuple):
     """One test function, and where it is."""
 
     path: Path
@@ -35,7 +38,7 @@ class Test(NamedTuple):
         return f"{self.path.as_posix()}::{self.name}"
 
 
-Proofs = dict[str, list[Test]]
+Proofs = dict[str, list[Proof]]
 
 
 def ids_in(text: str) -> Iterator[str]:
@@ -61,6 +64,8 @@ def scan(folder: Path) -> Proofs:
     """Every requirement with the tests in `folder` that name it; paths are relative to its parent."""
     proofs: Proofs = {id: [] for id in REQUIREMENTS}
     for path in sorted(folder.rglob("test_*.py")):
+        if path.relative_to(folder).as_posix().startswith(NO_PROOF):
+            continue
         module = ast.parse(path.read_text(encoding="utf-8"))
         for test, texts in _tests(module, path.relative_to(folder.parent)):
             for id in dict.fromkeys(id for text in texts for id in ids_in(text)):
@@ -68,7 +73,7 @@ def scan(folder: Path) -> Proofs:
     return proofs
 
 
-def _tests(module: ast.Module, path: Path) -> Iterator[tuple[Test, list[str]]]:
+def _tests(module: ast.Module, path: Path) -> Iterator[tuple[Proof, list[str]]]:
     tables = {
         target.id: statement.value
         for statement in module.body
@@ -81,18 +86,18 @@ def _tests(module: ast.Module, path: Path) -> Iterator[tuple[Test, list[str]]]:
 
 def _tests_of(
     body: Iterable[ast.stmt], path: Path, tables: Mapping[str, ast.expr], outer: list[str], prefix: str
-) -> Iterator[tuple[Test, list[str]]]:
+) -> Iterator[tuple[Proof, list[str]]]:
     for statement in body:
         if isinstance(statement, ast.ClassDef):
             texts = [*outer, ast.get_docstring(statement) or ""]
             yield from _tests_of(statement.body, path, tables, texts, f"{prefix}{statement.name}::")
             if any(isinstance(base, ast.Name) and base.id == "RuleBasedStateMachine" for base in statement.bases):
-                yield Test(path, prefix + statement.name, statement.lineno), texts  # hypothesis makes a test of it
+                yield Proof(path, prefix + statement.name, statement.lineno), texts  # hypothesis makes a test of it
         elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and statement.name.startswith("test_"):
             texts = [*outer, _spaced(statement.name), ast.get_docstring(statement) or ""]
             for decorator in statement.decorator_list:
                 texts += _parameter_ids(decorator, tables)
-            yield Test(path, prefix + statement.name, statement.lineno), texts
+            yield Proof(path, prefix + statement.name, statement.lineno), texts
 
 
 def _spaced(name: str) -> str:

@@ -86,6 +86,7 @@ async def test_a_wasm_agent_holds_a_conversation(host: Host, tmp_path: Path) -> 
 
 
 async def test_a_wasm_agent_sees_its_root_only(host: Host, tmp_path: Path) -> None:
+    """SEC-1"""
     work = tmp_path / "work"
     work.mkdir()
     (tmp_path / "secret").write_text("not for the agent")

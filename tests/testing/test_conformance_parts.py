@@ -59,6 +59,7 @@ def test_strictness_is_no_losses_and_nothing_of_ones_own() -> None:
         v2.ToolCallUpdate, {"toolCallId": "t", "mood": 1, "locations": [{"path": "/x", "column": 5}], "content": []}
     )
     assert own.foreign == ("mood", "locations[0].column")
+    assert examine(v2.PromptResponse, {"messageId": "m"}).foreign == ()  # a later draft wants it
 
 
 def test_findings_are_told_once_each_and_bounded() -> None:

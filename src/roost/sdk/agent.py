@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from roost.acp import v2
@@ -204,14 +204,14 @@ class Agent:
         self,
         *,
         documents: Literal["full", "incremental"] | None = "incremental",
-        context: Iterable[ContextKind] = (),
+        context: Iterable[ContextKind] | Mapping[ContextKind, int | None] = (),
         focus: bool = False,
         save: bool = False,
     ) -> Callable[[Suggester], Suggester]:
         """Decorator: `handler(call)` suggests edits; it returns them, best first.
 
-        `documents`: how the client keeps open documents in step. `context`: what it sends with each request. What the
-        client cannot carry out is left out of what it is sent (NES-5).
+        `documents`: how the client keeps open documents in step. `context`: what it sends with each request, as a
+        mapping with how many of it at most. What the client cannot carry out is left out of what it is sent (NES-5).
         """
 
         def register(handler: Suggester) -> Suggester:

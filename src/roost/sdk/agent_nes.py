@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from roost.acp import v2
@@ -93,13 +93,13 @@ class Suggestions:
         self,
         suggest: Suggester,
         documents: Literal["full", "incremental"] | None,
-        context: Iterable[ContextKind],
+        context: Iterable[ContextKind] | Mapping[ContextKind, int | None],
         focus: bool,
         save: bool,
     ) -> None:
         self.suggest = suggest
         self.documents = documents
-        self.context = list(context)
+        self.context = {kind: _context(kind, count) for kind, count in _counts(context)}
         self.focus = focus
         self.save = save
         self.accepted: Callable[[NesSession, v2.AcceptNesNotification], Any] | None = None
@@ -117,10 +117,22 @@ class Suggestions:
         wanted = self.documents or self.save or self.focus
         return v2.NesCapabilities(
             events=v2.NesEventCapabilities(document=events) if wanted else None,
-            context=v2.NesContextCapabilities(**{kind: _CONTEXTS[kind]() for kind in self.context})
-            if self.context
-            else None,
+            context=v2.NesContextCapabilities(**self.context) if self.context else None,
         )
+
+
+def _counts(
+    context: Iterable[ContextKind] | Mapping[ContextKind, int | None],
+) -> Iterable[tuple[ContextKind, int | None]]:
+    return context.items() if isinstance(context, Mapping) else ((kind, None) for kind in context)
+
+
+def _context(kind: ContextKind, count: int | None) -> Any:
+    if count is None:
+        return _CONTEXTS[kind]()
+    if kind not in ("recent_files", "edit_history", "user_actions") or count < 0:
+        raise LocalProtocolError(f"how many of {kind} are wanted cannot be said")
+    return _CONTEXTS[kind](max_count=count)
 
 
 def allowed_kinds(capabilities: v2.ClientCapabilities) -> frozenset[str]:

@@ -13,7 +13,7 @@ from roost.acp import v2
 from roost.errors import ConnectionClosed, RemoteProtocolError, RpcError
 from roost.sdk import elicitation, permissions
 from roost.sdk.elicitation import UNAVAILABLE, Elicited
-from roost.sdk.forms import Form
+from roost.sdk.forms import Form, check_no_secrets
 from roost.sdk.permissions import Answer, Permission
 from roost.wire.model import JsonObject
 
@@ -94,6 +94,7 @@ async def form_outcome(
     if not elicitation.can_ask(link.capabilities, "form"):
         return UNAVAILABLE
     schema = form.schema() if isinstance(form, Form) else form
+    check_no_secrets(schema)
     request = v2.CreateFormElicitationRequest(message=message, requested_schema=schema, meta=meta, **scope)
     try:
         async with asyncio.timeout(answer_timeout):

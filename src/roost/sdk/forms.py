@@ -14,6 +14,14 @@ from roost.sdk.patterns import matches
 FormValue: TypeAlias = str | int | float | bool | list[str]
 
 
+# Words nobody uses for anything else, in one field's name and title.
+_SECRET: Final = re.compile(
+    r"\b(password|passwd|passphrase|credentials?|(api|private|secret|access)[ -]?key|(access|auth|bearer)[ -]?token)\b",
+    re.IGNORECASE,
+)
+_HUMP: Final = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
+
+
 class Form:
     """Builds the schema of a form, field by field, in order.
 
@@ -21,7 +29,7 @@ class Form:
             "channel", "Channel", {"stable": "Stable", "beta": "Beta"}
         )
 
-    Never ask for secrets by a form: a URL is for that (ELI-12).
+    Never ask for secrets by a form: a URL is for that, and a field that looks like one is refused (ELI-12).
     """
 
     def __init__(self, title: str | None = None, description: str | None = None) -> None:
@@ -85,6 +93,15 @@ def _options(name: str, options: Mapping[str, str]) -> list[v2.EnumOption]:
     if not options:
         raise LocalProtocolError(f"the field {name} offers nothing to choose from (ELI-7)")
     return [v2.EnumOption(const=const, title=title) for const, title in options.items()]
+
+
+def check_no_secrets(schema: v2.ElicitationSchema) -> None:
+    """LocalProtocolError: a field is named, or titled, like a password or a key. Its answer would pass through here."""
+    for name, field in (schema.properties or {}).items():
+        title = getattr(field, "title", None)
+        words = _HUMP.sub(" ", f"{name} {title if isinstance(title, str) else ''}")
+        if _SECRET.search(words):
+            raise LocalProtocolError(f"the field {name} asks for a secret: use a URL (ELI-12)")
 
 
 def defaults_of(schema: v2.ElicitationSchema) -> dict[str, FormValue]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from roost.acp import v2
 from roost.errors import CodecError, format_path
 from roost.wire.decode import convert
+
+LATER: Final[dict[type, tuple[str, ...]]] = {v2.PromptResponse: ("messageId",)}
+"""Members that a later draft requires: an agent that serves its clients too sends them, and ours ignore them."""
 
 
 class Strictness(NamedTuple):
@@ -40,7 +44,7 @@ def _foreign(value: Any, plain: Any, path: tuple[str | int, ...]) -> Iterator[tu
         for key, inner in plain.items():
             if key in names:
                 yield from _foreign(getattr(value, names[key]), inner, (*path, key))
-            elif key != tag_field:
+            elif key != tag_field and key not in LATER.get(type(value), ()):
                 yield (*path, key)
     elif isinstance(value, list) and isinstance(plain, list):
         for index, (one, other) in enumerate(zip(value, plain, strict=False)):
