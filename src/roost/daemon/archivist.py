@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import cast
 
 from roost.errors import LimitError, RoostError, StoreError
 from roost.sidecar import commands, events
 from roost.sidecar.journal import Entry, StoredSession
 from roost.sidecar.transcript import Transcript
 from roost.store.base import Store, StoreWatcher
+
+# Of entries, in one answer to a caller; a larger one is an answer of its own. An answer has to fit in a frame.
+HISTORY_BYTES = 4 * 1024 * 1024
 
 log = logging.getLogger("roost.daemon")
 
@@ -64,15 +69,24 @@ class Archivist:
             case commands.SessionsQuery(caller=caller, after=after, limit=limit):
                 return await store.sessions(caller, after=after, limit=limit)
             case commands.HistoryQuery(session_id=session_id, after=number, limit=limit):
-                entries: list[Entry] = []
-                async for page in store.pages(session_id, after=number, limit=limit):
-                    entries += page
-                return entries
+                return await self._history(session_id, number, limit)
             case commands.PromptQuery(session_id=session_id, key=key):
                 return await store.prompt_by_key(session_id, key)
             case commands.TranscriptQuery(session_id=session_id, cwd=cwd):
                 return await self._transcript(session_id, cwd)
         return None
+
+    async def _history(self, session_id: str, after: int, limit: int) -> list[Entry]:
+        entries: list[Entry] = []
+        size = 0
+        pages = cast("AsyncGenerator[list[Entry], None]", self._store.pages(session_id, after=after, limit=limit))
+        async with aclosing(pages):
+            async for page in pages:
+                size += sum([len(entry.body) for entry in page])
+                if entries and size > HISTORY_BYTES:
+                    break
+                entries += page
+        return entries
 
     async def _transcript(self, session_id: str, cwd: str) -> str | None:
         """Writes the history as Markdown where the agent can read it; None when there is nothing, or no place."""

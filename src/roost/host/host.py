@@ -159,6 +159,14 @@ class Host:
         finally:
             self._opened()
 
+    def known_session(self, session_id: str, protocol_version: int) -> Session:
+        """A session that the daemon keeps for this caller; nothing is asked, so a prompt is what wakes it."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = Session(self, session_id, protocol_version, None, None)
+            self._add(session)
+        return session
+
     async def _runtime_of(self, agent: str) -> AcpRuntimeKind:
         if "/" in agent or " " in agent:
             return AcpRuntimeKind.JAVA_SCRIPT  # a command line runs by itself under any

@@ -5,8 +5,11 @@ a listing.
 
     _roost/sessions  {"after": [time, id]?, "limit": n?}   {"sessions": […], "next": [time, id] or null}
     _roost/history   {"after": n?, "limit": n?}            {"entries": […], "last": n}; if live, heard from now on
+    _roost/record    {}                                    {"record": StoredSession as JSON, without its owner}
     _roost/sleep     {}                                    {"asleep": true}
     _roost/delete    {}                                    {"deleted": true}; its agent is ended first
+
+A history may be cut short of `limit` by its size; it is at its end when it has no entries.
 """
 
 from __future__ import annotations
@@ -51,6 +54,9 @@ def inventory(
             result = yield from sessions(context, connection, page)
         case "_roost/history":
             result = yield from history(context, connection, request.session_id, page)
+        case "_roost/record":
+            record = yield from own_record(context, connection, request.session_id)
+            result = {"record": msgspec.structs.replace(record, owner="")}
         case "_roost/sleep":
             session = context.sessions.owned(request.session_id, connection.caller)
             if session.is_busy:

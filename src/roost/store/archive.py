@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 import msgspec
 
@@ -24,7 +24,14 @@ _PIECE_ENTRIES: Final = 512
 _NAMES: Final = 1_000
 
 
-async def export_lines(store: Store, session_id: str) -> AsyncIterator[bytes]:
+class Source(Protocol):
+    """Where a session is read from: a Store, or whoever can read one."""
+
+    async def session(self, session_id: str) -> StoredSession | None: ...
+    def pages(self, session_id: str, *, after: int = 0) -> AsyncIterator[list[Entry]]: ...
+
+
+async def export_lines(store: Source, session_id: str) -> AsyncIterator[bytes]:
     """The file, piece by piece. StoreError `missing`: there is no such session."""
     session = await store.session(session_id)
     if session is None:
@@ -36,7 +43,7 @@ async def export_lines(store: Store, session_id: str) -> AsyncIterator[bytes]:
     yield archive.end()
 
 
-async def export_session(store: Store, session_id: str, path: Path, *, overwrite: bool = False) -> None:
+async def export_session(store: Source, session_id: str, path: Path, *, overwrite: bool = False) -> None:
     """Writes the file, whole or not at all; only its owner may read it."""
     part = Path(f"{path}.part")
     try:
@@ -74,6 +81,14 @@ async def import_session(store: Store, path: Path, owner: str) -> StoredSession:
     if session is None:
         raise StoreError(f"{path}: the session was deleted while it was imported", "missing")
     return session
+
+
+async def read_header(path: Path) -> StoredSession:
+    """The session in a file that is sound to its end. StoreError or LimitError says what is wrong with it."""
+    try:
+        return await asyncio.to_thread(_check, path)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
 async def _open_session(store: Store, header: StoredSession) -> str:
