@@ -191,3 +191,24 @@ async def test_plain_files_are_read_and_written_too(tmp_path: Path) -> None:
     await ear.until(lambda: "closed" in ear.events)
     assert target.read_bytes() == b"x\ny\n"
     assert ear.error is None
+
+
+async def test_lines_that_came_before_the_listener_stay_in_front_of_the_end() -> None:
+    incoming, feed = os.pipe()
+    drain, outgoing = os.pipe()
+    channel = await connect_lines(os.fdopen(incoming, "rb"), os.fdopen(outgoing, "wb"), peer="test")
+    os.write(feed, b"one\n")
+    while not channel._early:  # noqa: ASYNC110 - nobody is told before somebody listens
+        await asyncio.sleep(0)
+    os.write(feed, b"two")
+    os.close(feed)
+    ear = Ear()
+    heard_at_the_end: list[list[bytes]] = []
+    ear.ended = lambda: heard_at_the_end.append(list(ear.heard))  # type: ignore[method-assign]
+    channel.open(ear)
+    channel._read_end()  # in the same turn of the loop as the end of the input is seen
+    await asyncio.sleep(0)
+    assert heard_at_the_end[0][0] == b"one"
+    channel.close()
+    await ear.until(lambda: "closed" in ear.events)
+    os.close(drain)

@@ -137,8 +137,11 @@ class LineChannel:
             self._early_end = True
             return
         self._tell_overflows(self._listener)
+        lines, self._early = self._early, []  # the listener is there, and what came before it not delivered yet
         if last is not None:
-            self._listener.received([last])
+            lines.append(last)
+        if lines:
+            self._listener.received(lines)
         self._listener.ended()
         self._tell_closed()
 
