@@ -25,8 +25,10 @@ from roost.acp.view import ViewLimits
 from roost.errors import LocalProtocolError, RpcError
 from roost.rpc.messages import INVALID_PARAMS
 from roost.sdk.agent_auth import AuthMethods, LoginHandler
+from roost.sdk.agent_capabilities import session_capabilities
 from roost.sdk.agent_link import AgentLink, require_extension
 from roost.sdk.agent_sessions import AgentSessions
+from roost.sdk.binding import bound_notification, bound_override, bound_request
 from roost.sdk.connection import Connection
 from roost.sdk.history import DEFAULT_HISTORY_LIMITS
 from roost.sdk.incoming import Incoming
@@ -307,11 +309,11 @@ class Agent:
     def _serve_extensions(self, link: AgentLink) -> None:
         for method, handler, notification in self._extensions:
             if notification:
-                link.connection.on_notification(method, _bound_notification(handler, link))
+                link.connection.on_notification(method, bound_notification(handler, link))
             else:
-                link.connection.on_request(method, _bound_request(handler, link))
+                link.connection.on_request(method, bound_request(handler, link))
         for method, override in self._overrides:
-            link.connection.on_request(method, _bound_override(override, link))
+            link.connection.on_request(method, bound_override(override, link))
 
     # ---- what the library asks
 
@@ -329,24 +331,8 @@ class Agent:
     def _capabilities(self, client: v2.ClientCapabilities, link: AgentLink) -> v2.AgentCapabilities:
         session = None
         if self._prompt is not None or self._commands:
-            prompt = v2.PromptCapabilities(
-                image=v2.PromptImageCapabilities() if "image" in self._accepts else None,
-                audio=v2.PromptAudioCapabilities() if "audio" in self._accepts else None,
-                embedded_context=v2.PromptEmbeddedContextCapabilities()
-                if "embedded_context" in self._accepts
-                else None,
-            )
-            mcp = v2.McpCapabilities(
-                stdio=v2.McpStdioCapabilities() if "stdio" in self._mcp else None,
-                http=v2.McpHttpCapabilities() if "http" in self._mcp else None,
-                acp=v2.McpAcpCapabilities() if "acp" in self._mcp else None,
-            )
-            session = v2.SessionCapabilities(
-                prompt=prompt if self._accepts else None,
-                mcp=mcp if self._mcp else None,
-                delete=v2.SessionDeleteCapabilities() if self._delete else None,
-                additional_directories=v2.SessionAdditionalDirectoriesCapabilities() if self._roots else None,
-                fork=v2.SessionForkCapabilities() if self._fork else None,
+            session = session_capabilities(
+                accepts=self._accepts, mcp=self._mcp, roots=self._roots, fork=self._fork, delete=self._delete
             )
         nes = None if self._suggestions is None else self._suggestions.capabilities()
         return v2.AgentCapabilities(
@@ -410,23 +396,3 @@ def _command_in(turn: Turn) -> tuple[str, str]:
     if "\n" in name:
         name, _, arguments = turn.text[1:].partition("\n")
     return name, arguments.strip()
-
-
-def _bound_request(handler: Callable[[Any, AgentLink], Any], link: AgentLink) -> Callable[[Any, Incoming], Any]:
-    return lambda params, incoming: handler(params, link)
-
-
-def _bound_override(
-    handler: Callable[[Any, Incoming, AgentLink], Any], link: AgentLink
-) -> Callable[[Any, Incoming], Any]:
-    return lambda params, incoming: handler(params, incoming, link)
-
-
-def _bound_notification(handler: Callable[[Any, AgentLink], Any], link: AgentLink) -> Callable[[Any], Any]:
-    if not inspect.iscoroutinefunction(handler):
-        return lambda params: handler(params, link)
-
-    async def told(params: Any) -> None:
-        await handler(params, link)
-
-    return told
