@@ -1,4 +1,4 @@
-"""`python -m bench [NAME …]`: runs the measurements and prints them; a missed aim is marked, and exits 1 with --strict."""
+"""`python -m bench [NAME …]`: runs the measurements and prints them; `--strict` exits 1 when an aim is missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A caller that asks for the same state again and again: `python -m bench.no_op SOCKET SECONDS` prints µs, one a line."""
+"""Asks for the same state again and again: `python -m bench.no_op SOCKET SECONDS` prints the µs, one a line."""
 
 from __future__ import annotations
 

@@ -304,9 +304,9 @@ def test_every_error_names_the_file_and_has_a_code(error: Exception, code: str) 
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({"XDG_DATA_HOME": "/data", "HOME": "/home/me"}, "/data/roost/journal.db"),
-        ({"XDG_DATA_HOME": "data", "HOME": "/home/me"}, "/home/me/.local/share/roost/journal.db"),
-        ({"HOME": "/home/me"}, "/home/me/.local/share/roost/journal.db"),
+        ({"XDG_DATA_HOME": "/data", "HOME": "/h/me"}, "/data/roost/journal.db"),
+        ({"XDG_DATA_HOME": "data", "HOME": "/h/me"}, "/h/me/.local/share/roost/journal.db"),
+        ({"HOME": "/h/me"}, "/h/me/.local/share/roost/journal.db"),
     ],
 )
 def test_the_journal_lies_in_the_users_data_directory(environment: dict[str, str], expected: str) -> None:

@@ -94,12 +94,12 @@ async def attach(daemon: Daemon, *, caller: str | None = None, client: str | Non
 
 async def greet(host: Host, *, caller: str | None, token: str | None, client: str | None) -> None:
     name = client or f"roost-python/{roost.__version__}"
-    welcome = await host.link.greet(client=name, caller=caller, token=token, timeout=GREETING_TIMEOUT)
+    welcome = await host.link.greet(client=name, caller=caller, token=token, patience=GREETING_TIMEOUT)
     host.caller, host.server = welcome.caller, welcome.server
 
 
 def choose_runtime(entry: AcpAgentEntry) -> AcpRuntimeKind:
-    """What an entrypoint on this machine asks for; JavaScript, as the reference's client says, when it tells nothing."""
+    """What an entrypoint on this machine asks for; JavaScript, as the reference's client says, if it tells nothing."""
     from roost.process.runtimes.sniff import read_head, sniff
 
     try:

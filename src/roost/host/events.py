@@ -67,7 +67,7 @@ class Stderr(msgspec.Struct, frozen=True):
 
 
 class AgentExited(msgspec.Struct, frozen=True):
-    """An agent crashed. `restart`: restarted, unsupported, failed or exhausted; only after the first the session lives."""
+    """An agent crashed. `restart`: restarted, unsupported, failed, exhausted; only after the first the session lives."""
 
     session_id: str
     agent_type: str

@@ -142,13 +142,13 @@ class HostLink:
 
     # ---- the host's side
 
-    async def greet(self, *, client: str, caller: str | None, token: str | None, timeout: float) -> Welcome:
+    async def greet(self, *, client: str, caller: str | None, token: str | None, patience: float) -> Welcome:
         """Introduces this program. Raises SidecarError when it is not welcome, TransportError when nobody answers."""
         self._send(Hello(FRAMES_VERSION, client, token, caller))
         try:
-            return await asyncio.wait_for(asyncio.shield(self._welcome), timeout)
+            return await asyncio.wait_for(asyncio.shield(self._welcome), patience)
         except TimeoutError:
-            raise TransportError(f"the daemon did not answer within {timeout:g} s") from None
+            raise TransportError(f"the daemon did not answer within {patience:g} s") from None
 
     async def request(self, payload: AcpRequest, arrived: Callable[[], None] | None = None) -> AcpResponse:
         """One request and its answer. Raises SidecarError for an AcpErrorResponse, ConnectionClosed at the end.

@@ -137,7 +137,7 @@ class Load(msgspec.Struct, frozen=True, gc=False):
 
 
 class Persist(msgspec.Struct, frozen=True, gc=False):
-    """Changes for the journal, in order. With a ticket (not 0) they are to be durable at once; ChangesStored says so."""
+    """Changes for the journal, in order. With a ticket (not 0) they become durable at once; ChangesStored says so."""
 
     changes: tuple[Change, ...]
     ticket: int

@@ -61,7 +61,7 @@ def record_of(context: Context, connection: Connection, session_id: str) -> Conv
 def close_session(
     context: Context, connection: Connection, request: AcpCloseSessionRequest
 ) -> Conversation[AcpSessionClosedResponse]:
-    """AcpCloseSessionRequest (2.4): the record goes first, then the agent. What is kept stays in the journal, closed."""
+    """AcpCloseSessionRequest (2.4): the record goes first, then the agent. What is kept stays, closed."""
     session = context.sessions.find(request.session_id)
     if session is None:
         record = yield from record_of(context, connection, request.session_id)
