@@ -5,7 +5,7 @@
 SQLite with synchronous=FULL on the disk that holds the temporary directory; every figure is one process.
 """
 
-# ruff: noqa: ASYNC110, ASYNC240  # it measures from outside, alone in its loop
+# it measures from outside, alone in its loop
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official Python SDK's example agents. They speak ACP v1: untouched through the sidecar, honestly refused in v2."""
+"""The official Python SDK's example agents. They speak v1: untouched through the sidecar, honestly refused in v2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our client with the official TypeScript SDK's v2 agents, its v2 client with ours. It speaks a newer draft than we do."""
+"""Our client with the official TypeScript SDK's v2 agents, its v2 client with ours; it speaks a newer draft."""
 
 from __future__ import annotations
 
