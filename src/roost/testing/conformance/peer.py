@@ -216,11 +216,14 @@ class Peer:
         """Here in the timeline."""
         return len(self.timeline)
 
-    def came(self, since: int = 0) -> Iterator[Any]:
-        """Every message of the agent, those in batches one by one."""
+    def came(self, since: int = 0, before: Any = None) -> Iterator[Any]:
+        """Every message of the agent, those in batches one by one; those before one of them, if it is given."""
         for entry in self.timeline[since:]:
             if not entry.ours:
-                yield from entry.parts
+                for part in entry.parts:
+                    if part is before and before is not None:
+                        return
+                    yield part
 
     def responses(self, id: Any, since: int = 0) -> list[Json]:
         return [
@@ -233,10 +236,12 @@ class Peer:
         found = self.responses(id)
         return found[0] if found else None
 
-    def updates(self, session: str | None = None, kind: str | None = None, since: int = 0) -> list[Json]:
+    def updates(
+        self, session: str | None = None, kind: str | None = None, since: int = 0, before: Any = None
+    ) -> list[Json]:
         """The payloads of session/update."""
         out = []
-        for part in self.came(since):
+        for part in self.came(since, before):
             if isinstance(part, dict) and part.get("method") == "session/update":
                 params = part.get("params")
                 params = params if isinstance(params, dict) else {}
@@ -249,10 +254,10 @@ class Peer:
                     out.append(update)
         return out
 
-    def idles(self, session: str, since: int = 0) -> list[Json]:
+    def idles(self, session: str, since: int = 0, before: Any = None) -> list[Json]:
         """The idle updates that end work: those with a stop reason, and those after a running."""
         out, running = [], False
-        for update in self.updates(session, "state_update", since):
+        for update in self.updates(session, "state_update", since, before):
             state = update.get("state")
             if state == "idle":
                 if running or "stopReason" in update:

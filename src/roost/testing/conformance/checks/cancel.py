@@ -29,14 +29,15 @@ async def _cancelled(bench: Bench, turn: Prompted, when: str) -> None:
     idle = await turn.ended(bench, bench.patience.answer_timeout)
     if idle.get("stopReason") != "cancelled":
         bench.fail("PRM-16", f"idle with stopReason cancelled after session/cancel {when}", idle)
-    after = turn.peer.mark
     await turn.peer.barrier()
     idles = turn.peer.idles(turn.session, turn.since)
     if len(idles) > 1:
         bench.fail("PRM-16", f"one idle for a turn cancelled {when}", idles)
+    told = turn.peer.updates(turn.session, since=turn.since)
+    behind = next(index for index, update in enumerate(told) if update is idle) + 1
     late = [
         update
-        for update in turn.peer.updates(turn.session, since=after)
+        for update in told[behind:]
         if str(update.get("sessionUpdate")).startswith(("agent_", "tool_call", "plan_update"))
     ]
     if late:

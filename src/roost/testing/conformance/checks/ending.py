@@ -48,7 +48,7 @@ async def close_running(bench: Bench) -> None:
     id = peer.request("session/close", {"sessionId": session})
     answer = await peer.answer(id, "session/close of a working session")
     bench.expect_result("SES-26", "session/close of a working session", answer)
-    idles = peer.idles(session, since)
+    idles = peer.idles(session, since, before=answer)
     if not idles:
         bench.stop("SES-26", "idle before session/close is answered", answer)
     if idles[-1].get("stopReason") != "cancelled":

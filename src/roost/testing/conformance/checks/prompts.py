@@ -54,7 +54,7 @@ async def acknowledged(bench: Bench) -> None:
     wait = bench.patience.answer_timeout if bench.prompts.slow else bench.patience.turn_timeout
     answer = await peer.answer(turn.id, "session/prompt", wait)
     result = bench.expect_result("PRM-3", "session/prompt", answer)
-    if peer.idles(session, turn.since):
+    if peer.idles(session, turn.since, before=answer):
         bench.fail("PRM-3", "session/prompt to be answered before the turn has ended", turn.states)
     if "stopReason" in result:
         bench.fail("PRM-8", "the stop reason in the idle update, not in the answer to session/prompt", answer)

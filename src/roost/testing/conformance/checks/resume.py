@@ -40,15 +40,8 @@ async def _resume(bench: Bench, peer: Peer, session: str, **more: Any) -> tuple[
     params = {"sessionId": session, "cwd": str(bench.workspace), **more}
     id = peer.request("session/resume", params)
     answer = await peer.answer(id, "session/resume", bench.patience.turn_timeout)
-    history = []
-    for part in peer.came(since):
-        if part is answer:
-            break
-        if isinstance(part, dict) and part.get("method") == "session/update":
-            update = part.get("params", {}).get("update", {})
-            if str(update.get("sessionUpdate")).startswith(_HISTORY):
-                history.append(update)
-    return answer, history
+    told = peer.updates(session, since=since, before=answer)
+    return answer, [update for update in told if str(update.get("sessionUpdate")).startswith(_HISTORY)]
 
 
 def _messages(updates: list[Json], kind: str) -> list[str]:
