@@ -231,8 +231,10 @@ def test_a_time_out_says_that_the_agent_could_not_be_told() -> None:
 def test_an_agent_that_asks_and_takes_no_answer_is_ended() -> None:
     rig, caller, session = opened(agent_input_bytes=1000)
     queued(rig, 995)
+    heard = len(rig.agent.heard)
     rig.agent.ask("$/unknown", {})
     assert rig.agents["acp-agent-1"].signals == [9]
+    assert len(rig.agents["acp-agent-1"].heard) == heard
     assert any("agent_input_bytes" in note.text for note in rig.notes)
     assert rig.state(caller, session).process_id == "acp-agent-2"
 

@@ -138,7 +138,8 @@ def test_questions_open_at_the_close_are_answered_once_and_leave_no_trace() -> N
 def test_questions_open_at_a_crash_leave_no_trace() -> None:
     rig, caller, session = opened("session/prompt")
     rig.prompt(caller, session)
-    rig.agent.ask("session/request_permission", {}, 1)
+    for number, method in enumerate(("session/request_permission", "fs/read_text_file", "elicitation/create")):
+        rig.agent.ask(method, {}, number)
     rig.agent.exit(1)
     connection = rig.engine._context.callers.connections[caller]
     assert connection.asks == {}

@@ -132,9 +132,12 @@ def test_requests_per_session() -> None:
 
 
 def test_a_request_that_timed_out_does_not_count_any_more() -> None:
-    rig, caller, session = opened(requests_per_session=1)
-    rig.request(caller, session, "_slow")
-    rig.advance(121)
+    rig, caller, session = opened(requests_per_session=1, line_bytes=1000)
+    for _ in range(10):
+        rig.request(caller, session, "_slow")
+        rig.advance(121)
+        rig.request(caller, session, "_slow")
+        rig.agent.write(b"x" * 1001 + b"\n")  # nor does one that failed
     assert rig.rpc(caller, rig.request(caller, session, "_x"))["result"] == {}
 
 
@@ -287,6 +290,7 @@ def test_line_bytes() -> None:
     error = rig.reply(caller, request)
     assert error.code == "limit_exceeded"
     assert "limit line_bytes" in error.message
+    assert any("line_bytes (1000) was dropped" in note.text for note in rig.notes)
 
 
 def test_line_bytes_in_the_handshake() -> None:

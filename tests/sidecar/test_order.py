@@ -110,3 +110,9 @@ def test_sessions_do_not_wait_for_each_other() -> None:
     assert quick in heard(rig, caller)
     rig.agents["acp-agent-1"].write(line(answer(3, stopReason="end_turn")))
     assert rig.reply(caller, slow) is not None
+
+
+def test_updates_in_a_batch_are_followed_like_any_other() -> None:
+    rig, caller, session = opened()
+    rig.agent.write(line([update("config_option_update", configOptions=[{"id": "a"}]), {"jsonrpc": "2.0"}]))
+    assert rig.state(caller, session).config_options == ['{"id": "a"}']
