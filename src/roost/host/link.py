@@ -6,7 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from roost.errors import CodecError, ConnectionClosed, LimitError, RemoteProtocolError, SidecarError, TransportError
+from roost.errors import (
+    CodecError,
+    ConnectionClosed,
+    LimitError,
+    RemoteProtocolError,
+    RoostError,
+    SidecarError,
+    TransportError,
+)
 from roost.sidecar.gate import FRAMES_VERSION
 from roost.sidecar.gen.frames import (
     Callback,
@@ -117,7 +125,10 @@ class HostLink:
 
     def closed(self, error: Exception | None) -> None:
         self._channel = None
-        self._finish(ConnectionClosed("the connection to the daemon ended") if error is None else error)
+        if not isinstance(error, RoostError):  # a daemon that is killed resets the connection, or not, as it happens
+            fault, error = error, ConnectionClosed("the connection to the daemon ended")
+            error.__cause__ = fault
+        self._finish(error)
 
     def _fail(self, error: Exception) -> None:
         self._finish(error)
