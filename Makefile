@@ -13,6 +13,7 @@ help:
 	@echo "make fmt     format the code"
 	@echo "make gen     write everything generated from schema/"
 	@echo "make bench   measure, side by side with peers"
+	@echo "make soak    N=20000 random schedules nobody has seen, and a minute of chaos among real processes"
 	@echo "make docs    write the API reference to build/docs"
 
 $(STAMP): pyproject.toml
@@ -48,6 +49,11 @@ gen: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+N ?= 20000
+soak: $(STAMP)
+	$(BIN)/python -m tests.simulation.run --count $(N)
+	ROOST_CHAOS_SECONDS=60 $(BIN)/pytest --timeout 300 tests/chaos
 
 docs: $(STAMP)
 	$(BIN)/python -m tools.make_docs

@@ -6,7 +6,7 @@ The engine's own side: its events and commands, and what agents are told. What c
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -66,6 +66,7 @@ class Heard(msgspec.Struct):
     owner: str = ""
     gone: bool = False  # its end was told, or it never started
     forgotten: bool = False
+    closed: bool = False  # its session was closed, and it may still have something to say
     heard: int = 0  # bytes of stdout
     number: int = 0  # of the last notification among them
     told: set[str] = msgspec.field(default_factory=set)  # methods of requests it was sent
@@ -89,7 +90,7 @@ class Ledger:
         self.crashed: dict[str, str] = {}  # process -> the session whose listeners are owed an exit event
         self.ended: dict[str, Ended] = {}
         self.touched: dict[str, None] = {}
-        self.spawning = ""
+        self.spawns: deque[str] = deque()  # to be started, in order
         self.stderr: tuple[str, bytes] = ("", b"")
         self._only_a_reply: tuple[int, int] | None = None
         self._silent = False
@@ -170,6 +171,7 @@ class Ledger:
 
     def _close(self, session_id: str) -> None:
         owned = self.sessions.pop(session_id)
+        self.processes[owned.process].closed = True
         self.crashed.pop(owned.process, None)
 
     # ---- what the engine wants done
@@ -201,7 +203,7 @@ class Ledger:
             case commands.SpawnAgent(process=process, launch=launch):
                 self.require(process not in self.processes, f"{process} is started twice")
                 self.processes[process] = Heard(owner=launch.env.get("SIM_OWNER", ""))
-                self.spawning = process
+                self.spawns.append(process)
             case _:
                 self._to_agent(command)
 
@@ -224,6 +226,9 @@ class Ledger:
             self.violated(f"{name} for {command.process}, which is {'unknown' if heard is None else 'forgotten'}")
         elif isinstance(command, commands.ForgetAgent):
             heard.forgotten = True
+            process = self._world.processes.get(command.process)
+            if process is not None and not process.reported and 9 not in process.signals:
+                self.violated(f"{process} is forgotten, and was not even killed")
         elif heard.gone and command.process != self._going:
             self.violated(f"{name} for {command.process}, which has exited")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roost.errors import LimitError, ProcessError
 from roost.process.base import QUEUED_INPUT_LIMIT_NAME, ProcessListener, SpawnPlan
@@ -178,7 +178,7 @@ class Runner:
         if world.random.random() < 0.02:
             raise ProcessError("the agent could not be started: no descriptors left")
         self._pids += 1
-        name = world.ledger.spawning
+        name = plan.argv[1]
         process = world.processes[name] = Process(world, name, self._pids, plan, listener)
         world.trace("%s starts as %s for %s", name, process.temper, process.owner)
         return process
@@ -202,7 +202,8 @@ class Catalogue:
     def entries(self) -> list[AcpAgentEntry]:
         return [AcpAgentEntry("v2", True, "v2"), AcpAgentEntry("v1", True, "v1")]
 
-    def plan(self, launch: Launch) -> Any:
+    def plan(self, launch: Launch) -> SpawnPlan:
+        name = self._world.ledger.spawns.popleft()
         if launch.cwd == "/gone":
             raise ProcessError("the agent could not be started: its cwd is not there")
-        return SpawnPlan(argv=(launch.agent_type,), env=launch.env, cwd=launch.cwd)
+        return SpawnPlan(argv=(launch.agent_type, name), env=launch.env, cwd=launch.cwd)

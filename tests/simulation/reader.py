@@ -108,7 +108,7 @@ class Reader:
         line = self._ledger.lines.get((process, number))
         self._require(text == line, f"event {number} of {process} was {line!r} and arrived as {text!r}")
         owned = self._ledger.sessions.get(session_id)
-        if owned is not None and not self._ledger.processes[owned.process].gone:
+        if owned is not None and not self._ledger.processes[process].closed:
             self._require(owned.process == process, f"session {session_id} of {owned.process} heard as of {process}")
 
     def _exit(self, event: AcpAgentExitedEvent) -> None:

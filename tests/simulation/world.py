@@ -43,17 +43,29 @@ class WatchedEngine(Engine):
         super().handle(event, now)
 
     def commands(self) -> list[commands.Command]:
-        emitted = super().commands()
+        emitted = self.meddle(super().commands())
         for command in emitted:
             self.ledger.command(command, self)
         self.ledger.obeyed(emitted)
+        return emitted
+
+    def meddle(self, emitted: list[commands.Command]) -> list[commands.Command]:
+        """For tests of the simulation itself: an engine that does something else."""
         return emitted
 
 
 class World:
     """One schedule. `live` runs it, and raises Violation with what went wrong first."""
 
-    def __init__(self, seed: int, loop: VirtualLoop, *, steps: int | None = None, tracing: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int,
+        loop: VirtualLoop,
+        *,
+        steps: int | None = None,
+        tracing: bool = False,
+        engine: type[WatchedEngine] = WatchedEngine,
+    ) -> None:
         self.random = random = Random(seed)
         self.loop = loop
         self.tracing = tracing
@@ -67,7 +79,7 @@ class World:
         self.delivering: Client
         self._serials = itertools.count(1)
         self.taken = 0
-        self.engine = WatchedEngine(self.limits, version="1.2.3", folder="/instructions")
+        self.engine = engine(self.limits, version="1.2.3", folder="/instructions")
         self.engine.ledger = self.ledger
         self.driver = Driver(self.engine, Runner(self), Catalogue(self))
         self.reception = Reception(self.driver, self.limits, server="roost/1.2.3", uid=None, token=None)
@@ -305,13 +317,15 @@ def surroundings() -> Iterator[VirtualLoop]:
         loop.close()
 
 
-def run(seed: int, *, steps: int | None = None, tracing: bool = False) -> World:
+def run(
+    seed: int, *, steps: int | None = None, tracing: bool = False, engine: type[WatchedEngine] = WatchedEngine
+) -> World:
     """One schedule from beginning to end. Raises what went wrong, with a note of how to see it again."""
     world: World | None = None
 
     async def live(loop: VirtualLoop) -> World:
         nonlocal world
-        world = World(seed, loop, steps=steps, tracing=tracing)
+        world = World(seed, loop, steps=steps, tracing=tracing, engine=engine)
         await world.live()
         return world
 
