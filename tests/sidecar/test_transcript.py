@@ -221,3 +221,16 @@ def test_nothing_an_agent_says_breaks_the_page_or_its_bound(history: list[tuple[
 
 def test_a_body_that_is_no_json_is_skipped() -> None:
     assert transcript("s", [Entry("s", 1, Kind.UPDATE, b"\xff{"), Entry("s", 2, Kind.PROMPT, b"[" * 9999)])
+
+
+def test_a_new_agent_may_use_the_ids_of_the_one_before_again() -> None:
+    def entry(number: int, kind: Kind, body: dict[str, Any]) -> Entry:
+        return Entry("s", number, kind, json.dumps(body).encode())
+
+    def page(tier: str) -> str:
+        first, second = said("agent_message", "first", "m"), said("agent_message", "second", "m")
+        resumed = entry(2, Kind.RESUMED, {"tier": tier, "liveId": "t"})
+        return transcript("s", [entry(1, *first), resumed, entry(3, *second)])
+
+    assert page("fallback").count("## Assistant") == 2
+    assert page("native").count("## Assistant") == 1

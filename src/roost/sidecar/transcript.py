@@ -21,6 +21,7 @@ import msgspec
 from roost.acp.view_terminal import decode_base64
 from roost.acp.view_text import plain_terminal_text, reveal
 from roost.sidecar.journal import Entry, Kind
+from roost.sidecar.tiers import NATIVE
 
 # What an agent can be expected to read of a file before anything else: about 64,000 tokens.
 TRANSCRIPT_BYTES: Final = 256 * 1024
@@ -105,6 +106,7 @@ class Transcript:
         self._left_out = 0
         self._dropped: set[int] = set()
         self._gap = False
+        self._agents = 0  # a new agent's ids are not those of the one before
         self._fresh = 0  # makes keys for sections that nothing refers to
         self._prompts: list[str] = []  # what the agent has not reported back yet (PRM-4)
         self._reports: OrderedDict[_Key, str] = OrderedDict()
@@ -123,6 +125,8 @@ class Transcript:
             text = "".join(_texts(_get(_get(value, "params"), "prompt")))
             self._prompts = [*self._prompts[1 - _PROMPTS :], text]
             self._say(self._anonymous("prompt"), "User", [text])
+        elif entry.kind is Kind.RESUMED and _get(value, "tier") != NATIVE:
+            self._agents += 1
         elif entry.kind is Kind.INTERRUPTED:
             told = "The turn before this did not end: the daemon was stopped."
             self._say(self._anonymous("interrupted"), "Interrupted", [told])
@@ -173,7 +177,7 @@ class Transcript:
     def _message(self, kind: str, update: dict[str, Any], *, chunk: bool) -> None:
         id_ = update.get("messageId")
         if isinstance(id_, str):
-            key: _Key = (kind, id_)
+            key: _Key = (kind, f"{self._agents}:{id_}")
         elif self._latest[0] == kind and isinstance(self._latest[1], int):
             key = self._latest  # v1: without an id, what follows belongs together
         else:
@@ -203,7 +207,7 @@ class Transcript:
         id_ = update.get("toolCallId")
         if not isinstance(id_, str):
             return
-        key = ("tool_call", id_)
+        key = ("tool_call", f"{self._agents}:{id_}")
         content = update.get("content")
         if chunk:
             self._say(key, "Tool call", [_tool_content(content)])
