@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from roost.cli import attach, errand, interrupts
+from roost.cli.configuration import wanted
 from roost.cli.errand import Errand, Order, status_of
 from roost.cli.keyboard import Keyboard
 from roost.cli.output import Output
@@ -49,7 +50,8 @@ class SilentKeyboard:
 
 def make(prompt: str, tmp_path: Path, **options: Any) -> tuple[Errand, Paper, SilentKeyboard]:
     paper, keyboard = Paper(), SilentKeyboard()
-    order = Order(agent=scripted(), prompt=prompt, cwd=str(tmp_path), env={}, **{"policy": Policy.ASK, **options})
+    settings: dict[str, Any] = {"policy": Policy.ASK, **options}
+    order = Order(wanted=wanted(None, None), agent=scripted(), prompt=prompt, cwd=str(tmp_path), env={}, **settings)
     view = TextView(Screen(cast(Output, paper)), str(tmp_path), asks=True)
     return Errand(order, view, cast(Keyboard, keyboard)), paper, keyboard
 

@@ -62,7 +62,7 @@ def test_each_end_has_its_status(error: BaseException, status: int, says: str, m
     def ends(*_: object) -> object:
         raise error
 
-    monkeypatch.setattr("roost.cli.run._prompt", ends)
+    monkeypatch.setattr("roost.cli.run.prompt_of", ends)
     monkeypatch.setattr("roost.cli.output.abandon", lambda _: None)
     result = roost("run", "x", "y")
     assert result.exit_code == status

@@ -292,7 +292,7 @@ def test_no_traceback_for_a_mistake_of_ours(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(*_: object) -> object:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("roost.cli.run._prompt", broken)
+    monkeypatch.setattr("roost.cli.run.prompt_of", broken)
     status, _, err = run("say hi")
     assert status == 2
     assert err.startswith("roost: this is a mistake in roost: ZeroDivisionError: oh")

@@ -12,3 +12,20 @@ def nobody_elses_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("ROOST_CONFIG", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def no_journal(request: pytest.FixtureRequest, nobody_elses_daemon: None, tmp_path: Path) -> None:
+    """Most of the tests are about one run; those that want the journal are marked so."""
+    if "journal" not in request.fixturenames:
+        folder = tmp_path / "config" / "roost"
+        folder.mkdir(parents=True)
+        (folder / "config.toml").write_text("[store]\nenabled = false\n")
+
+
+@pytest.fixture
+def journal(nobody_elses_daemon: None, tmp_path: Path) -> Path:
+    """Everything is as it comes, so what happens is kept here."""
+    return tmp_path / "data" / "roost" / "journal.db"

@@ -7,45 +7,49 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roost.cli.options import socket_option
+from roost.cli.options import config_option, socket_option
 from roost.cli.status import ExitStatus, Failure
 
 if TYPE_CHECKING:
     from roost.cli.catalogue import Agent
+    from roost.cli.configuration import Wanted
 
 
 @click.command("agents")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each agent.")
 @socket_option("The daemon to ask; when none listens there, this machine is looked at as a new one would.")
-def command(as_json: bool, socket: str | None) -> None:
+@config_option
+def command(as_json: bool, socket: str | None, config_file: str | None) -> None:
     """List the agents that can be run by name. Any command line can be run as well."""
     import asyncio
 
+    from roost.cli.configuration import wanted
     from roost.errors import RoostError
 
     try:
-        agents = asyncio.run(_survey(socket))
+        agents = asyncio.run(_survey(wanted(config_file, socket)))
     except RoostError as error:
         raise Failure(ExitStatus.AGENT_FAILED, str(error)) from error
     for line in json_lines(agents) if as_json else table(agents):
         click.echo(line)
 
 
-async def _survey(socket: str | None) -> Sequence[Agent]:
+async def _survey(wanted: Wanted) -> Sequence[Agent]:
     import os
 
     from roost.cli.attach import is_nobody
     from roost.cli.catalogue import agents_here, agents_of
+    from roost.cli.configuration import daemon_settings
     from roost.errors import TransportError
     from roost.host import connect
 
     try:
-        async with connect(socket) as host:
+        async with connect(wanted.path) as host:
             entries = await host.list_agents()
     except TransportError as error:
         if not is_nobody(error):
             raise
-        return agents_here(os.environ)
+        return agents_here(os.environ, daemon_settings(wanted.config, os.environ)["roots"])
     return agents_of(entries, os.environ)
 
 

@@ -27,9 +27,9 @@ class Agent:
     reason: str | None
 
 
-def agents_here(environment: Mapping[str, str]) -> list[Agent]:
+def agents_here(environment: Mapping[str, str], roots: Sequence[Path] | None = None) -> list[Agent]:
     """A look at this machine, as an embedded daemon would see it."""
-    packages = Packages(default_roots(environment))
+    packages = Packages(default_roots(environment) if roots is None else roots)
     return _sorted([*map(_agent, packages.list()), *_damaged(packages, ())])
 
 

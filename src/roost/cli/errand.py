@@ -1,8 +1,9 @@
-"""One `roost run`: from finding a sidecar to the exit status, with everything that may come between."""
+"""One `roost run` or `roost resume`: from finding a sidecar to the exit status, with all that may come between."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Mapping
@@ -13,14 +14,17 @@ import msgspec
 from roost.cli.agent_argument import agent_type_of
 from roost.cli.attach import Sidecar, find_sidecar
 from roost.cli.catalogue import agents_of
+from roost.cli.configuration import Wanted
 from roost.cli.failure import failure_of
 from roost.cli.interrupts import interrupts
+from roost.cli.inventory import Row, list_sessions, put_to_sleep
 from roost.cli.keyboard import Keyboard
+from roost.cli.naming import find_session, short_ids
 from roost.cli.permission import Decision, Policy, allow, deny
 from roost.cli.question import ask, no_answer
 from roost.cli.status import ExitStatus, Failure, say
 from roost.cli.view import View
-from roost.errors import RoostError
+from roost.errors import RoostError, SidecarError
 from roost.host.events import AgentExited, HostEvent, Notification, PermissionRequest
 from roost.host.host import Host
 from roost.host.session import Session
@@ -37,16 +41,21 @@ _ANSWER_MARGIN = 1.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done. `policy` ASK comes with a keyboard. `timeout` in seconds, from the start."""
+    """What is to be done. `policy` ASK comes with a keyboard. `timeout` in seconds, from the start.
 
-    agent: str
+    `session`: an id, or the beginning of one, to go on with; then `agent`, `cwd` and `protocol_version` are its own.
+    """
+
+    wanted: Wanted
     prompt: str
-    cwd: str
     env: Mapping[str, str]
     policy: Policy
-    socket: str | None = None
+    agent: str = ""
+    cwd: str = ""
+    session: str | None = None
     timeout: float | None = None
     protocol_version: int = 2
+    advice: str | None = None  # the command that resumes, but for the id; None: it is not told
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -63,6 +72,7 @@ class Errand:
 
     def __init__(self, order: Order, view: View, keyboard: Keyboard | None) -> None:
         self._order = order
+        self._agent_name = order.agent or f"of session {order.session}"
         self._view = view
         self._keyboard = keyboard
         self._loop = asyncio.get_running_loop()
@@ -77,6 +87,7 @@ class Errand:
         self._outcome: TurnOutcome | None = None
         self._questions = 0
         self._told_absence = False
+        self._short_id = ""  # what the session can be resumed by
 
     async def run(self) -> ExitStatus:
         """The exit status of a turn that ended, one way or another. Raises Failure when there was none."""
@@ -106,32 +117,67 @@ class Errand:
         if status is ExitStatus.CUT_SHORT:
             say(self._cut or f"the turn was cut short: {outcome.stop_reason}")
         self._view.ended(outcome, status)
+        self._advise()
         return status
 
     def _fail(self, failure: Failure) -> Failure:
         if self._cut and failure.exit_code == ExitStatus.AGENT_FAILED:
             failure = Failure(ExitStatus.CUT_SHORT, self._cut, failure.detail)
         self._view.failed(failure)
+        self._advise()
         return failure
+
+    def _advise(self) -> None:
+        if self._short_id and self._order.advice is not None:
+            say(f"resume with: {self._order.advice} {self._short_id}")
 
     async def _do(self) -> None:
         order = self._order
         try:
-            async with find_sidecar(order.socket) as sidecar:
+            async with find_sidecar(order.wanted, needs_journal=order.session is not None) as sidecar:
                 self._sidecar = sidecar
-                if order.socket is not None and sidecar.daemon is not None:
-                    say(f"no daemon listens at {order.socket}; the agent runs inside this program")
-                agent = await self._agent(sidecar.host)
+                if order.wanted.socket is not None and sidecar.daemon is not None:
+                    say(f"no daemon listens at {order.wanted.socket}; the agent runs inside this program")
                 sidecar.host.on_permission = self._decide  # an agent may ask before its session is there
-                session = await sidecar.host.create_session(
-                    agent, cwd=order.cwd, env=order.env, protocol_version=order.protocol_version
-                )
+                session = await (self._open(sidecar.host) if order.session is None else self._go_on(sidecar))
                 self._session = session
-                self._view.began(session, order.agent, order.cwd)
-                await self._follow(session.prompt(order.prompt))
-                await self._close(session)
+                try:
+                    await self._follow(session.prompt(order.prompt))
+                except RoostError:
+                    await self._leave_behind(sidecar, session)
+                    raise
+                await self._leave_behind(sidecar, session)
         except RoostError as error:
-            raise failure_of(order.agent, error, "" if self._turn is None else self._turn.stderr) from error
+            raise failure_of(self._agent_name, error, "" if self._turn is None else self._turn.stderr) from error
+
+    async def _open(self, host: Host) -> Session:
+        order = self._order
+        session = await host.create_session(
+            await self._agent(host), cwd=order.cwd, env=order.env, protocol_version=order.protocol_version
+        )
+        self._view.began(session, order.agent, order.cwd)
+        return session
+
+    async def _go_on(self, sidecar: Sidecar) -> Session:
+        """A kept session. The prompt wakes it; one that was closed, or gets variables, has to be opened for that."""
+        host, row = sidecar.host, find_session(await list_sessions(sidecar.host), self._order.session or "")
+        self._agent_name = row.agent
+        if row.state == "closed" or (self._order.env and not row.is_live):
+            session = await host.resume_session(row.session_id, row.agent, cwd=row.cwd, env=self._order.env)
+        else:
+            if self._order.env:
+                say("the session is awake, so its agent does not get the variables; `roost sleep` first")
+            session = host.known_session(row.session_id, row.protocol_version)
+            session.take(await session.state())
+        self._tell_missing(sidecar, row)
+        self._view.began(session, row.agent, row.cwd)
+        return session
+
+    def _tell_missing(self, sidecar: Sidecar, row: Row) -> None:
+        """Values of variables are never kept; a daemon that has been there all the time still knows them."""
+        missing = [name for name in row.env_names if name not in self._order.env]
+        if missing and sidecar.daemon is not None:
+            say(f"the agent had variables that are not kept: {', '.join(missing)}; --env gives them again")
 
     async def _agent(self, host: Host) -> str:
         argument = self._order.agent
@@ -147,11 +193,20 @@ class Errand:
                 self._view.show(event)
         self._turn, self._outcome = None, turn.outcome or TurnOutcome(None)
 
-    async def _close(self, session: Session) -> None:
+    async def _leave_behind(self, sidecar: Sidecar, session: Session) -> None:
+        """A session that is kept falls asleep, any other is closed. The turn has ended, whatever becomes of this."""
         try:
-            await session.close()
-        except RoostError as error:  # the turn has ended all the same
-            say(f"the session could not be closed: {error}")
+            if not sidecar.journal:
+                await session.close()
+                return
+            try:
+                await put_to_sleep(sidecar.host, session.id)
+            except SidecarError as error:
+                if error.code == "conflict":  # its turn ends without us; the daemon sees to the rest
+                    say(f"the session goes on: {error}")
+            self._short_id = short_ids(await list_sessions(sidecar.host)).get(session.id, session.id)
+        except RoostError as error:
+            say(f"the session could not be put to rest: {error}")
 
     # ---- being stopped
 
@@ -200,8 +255,15 @@ class Errand:
             self._cut = self._cut or why
         if self._sidecar is not None:
             self._sidecar.kill()
-        if self._work is not None:
-            self._work.cancel()
+        if self._work is not None and not self._work.done():
+            if self._turn is not None and self._session is not None and self._cancelling is None:
+                # A daemon of others would go on with the turn. The request is on its way when the work is cancelled.
+                self._cancelling = self._loop.create_task(self._abandon(self._session))
+            self._loop.call_soon(self._work.cancel)
+
+    async def _abandon(self, session: Session) -> None:
+        with contextlib.suppress(RoostError):
+            await session.cancel()
 
     # ---- permissions
 

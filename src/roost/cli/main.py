@@ -13,13 +13,22 @@ import click
 import roost
 from roost.cli.status import ExitStatus, say
 
-# Command -> module; the module's `command` is the click command.
+# Command -> module; the module's `command` is the click command, or what is named after the colon.
 COMMANDS = {
     "agents": "roost.cli.agents",
     "check": "roost.cli.check",
+    "close": "roost.cli.endings:close",
+    "config": "roost.cli.config",
     "daemon": "roost.cli.daemon",
     "decode": "roost.cli.decode",
+    "export": "roost.cli.archive:export",
+    "import": "roost.cli.archive:import_",
+    "log": "roost.cli.log",
+    "ps": "roost.cli.ps",
+    "resume": "roost.cli.resume",
+    "rm": "roost.cli.endings:remove",
     "run": "roost.cli.run",
+    "sleep": "roost.cli.endings:sleep",
 }
 
 
@@ -30,10 +39,11 @@ class Roost(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
+        place = COMMANDS.get(cmd_name)
+        if place is None:
             return None
-        command: click.Command = import_module(module).command
+        module, _, name = place.partition(":")
+        command: click.Command = getattr(import_module(module), name or "command")
         return command
 
     def main(

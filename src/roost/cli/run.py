@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roost.cli.options import LOG_LEVELS, socket_option
+from roost.cli.options import LOG_LEVELS, caller_option, config_option, socket_option
 from roost.cli.status import ExitStatus, say
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     "--log-level", type=click.Choice(LOG_LEVELS), help="Log what Roost itself does, to stderr. Default: nothing."
 )
 @socket_option("The daemon to use; when none listens there, the agent runs inside this program.")
+@config_option
+@caller_option("Who owns the session, so that it is found again.")
+@click.option("--no-journal", is_flag=True, help="Keep nothing: the session is closed at the end.")
 def command(
     agent: str,
     prompt: str | None,
@@ -52,38 +55,57 @@ def command(
     protocol: str,
     log_level: str | None,
     socket: str | None,
+    config_file: str | None,
+    caller: str | None,
+    no_journal: bool,
 ) -> int:
     """Give PROMPT to AGENT and show what it does.
 
     AGENT is the name of an installed agent (see `roost agents`) or a command line, quoted as one word. PROMPT is read
-    from standard input when it is `-` or missing.
+    from standard input when it is `-` or missing. At the end the session falls asleep, and `roost resume` goes on
+    with it.
 
     Exit status: 0 the turn ended, 1 the command was misused, 2 the agent failed, 3 refused, cancelled or cut short.
     """
     import asyncio
     import os
 
+    from roost.cli.configuration import wanted
     from roost.cli.errand import Order
     from roost.cli.permission import Policy
     from roost.daemon import log
 
     log.set_up(log_level)
-    text = _prompt(prompt)
-    chosen, keyboard = _permissions(None if policy is None else Policy(policy))
+    text = prompt_of(prompt)
+    chosen, keyboard = permissions(None if policy is None else Policy(policy))
     order = Order(
+        wanted=wanted(config_file, socket, caller, journal=not no_journal),
         agent=_text(agent, "AGENT"),
         prompt=text,
         cwd=_text(os.path.abspath(cwd), "--cwd"),
         env=environment_of(env, os.environ.get),
         policy=chosen,
-        socket=socket,
         timeout=timeout,
         protocol_version=int(protocol),
+        advice=None if as_json else advice(socket, caller),
     )
-    return asyncio.run(_run(order, keyboard, as_json))
+    return asyncio.run(run_errand(order, keyboard, as_json))
 
 
-async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
+def advice(socket: str | None, caller: str | None) -> str:
+    """The command that goes on with a session, but for its id: with the options that were given here."""
+    import shlex
+
+    words = ["roost", "resume"]
+    if caller is not None:
+        words += ["--caller", caller]
+    context = click.get_current_context()
+    if socket is not None and context.get_parameter_source("socket") is click.core.ParameterSource.COMMANDLINE:
+        words += ["--socket", socket]
+    return shlex.join(words)
+
+
+async def run_errand(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
     import sys
 
     from roost.cli.errand import Errand
@@ -114,7 +136,7 @@ async def _run(order: Order, keyboard: Keyboard | None, as_json: bool) -> int:
     return status if output.error is None else ExitStatus.CUT_SHORT
 
 
-def _prompt(argument: str | None) -> str:
+def prompt_of(argument: str | None) -> str:
     import sys
 
     from roost.cli.keyboard import is_terminal
@@ -135,7 +157,7 @@ def _prompt(argument: str | None) -> str:
     return text
 
 
-def _permissions(policy: Policy | None) -> tuple[Policy, Keyboard | None]:
+def permissions(policy: Policy | None) -> tuple[Policy, Keyboard | None]:
     """Who decides, and where a person is asked."""
     from roost.cli.keyboard import at_terminal, controlling_terminal
     from roost.cli.permission import Policy

@@ -17,11 +17,16 @@ from roost.cli.status import ExitStatus, Failure
 from roost.cli.version1 import Version1
 from roost.errors import CodecError
 from roost.host.events import HostEvent, Notification, PermissionRequest, Stderr
+from roost.sidecar.tiers import NATIVE
+from roost.sidecar.wake import RESUMED
 
 if TYPE_CHECKING:
     from roost.acp import v2
     from roost.host.session import Session
     from roost.host.turn import TurnOutcome
+
+# As the sidecar writes it, so that no other notification is looked at.
+_RESUMED_START = f'{{"jsonrpc":"2.0","method":"{RESUMED}"'
 
 _utf8 = getincrementaldecoder("utf-8")
 
@@ -49,14 +54,24 @@ class TextView:
         self._version1: Version1 | None = None
 
     def began(self, session: Session, agent: str, cwd: str) -> None:
+        self._narrator = Narrator(self._screen, cwd)
         if session.protocol_version < 2:
             self._version1 = Version1()
+        if session.resume_mode is not None:
+            self._tell_tier(session.resume_mode)
 
     def show(self, event: HostEvent) -> None:
         if isinstance(event, Notification):
+            if event.text.startswith(_RESUMED_START) and event.method == RESUMED:
+                params = event.message.get("params")
+                self._tell_tier(params.get("tier") if isinstance(params, dict) else None)
+                return
             update = self._read(event)
             if update is not None:
                 self._narrator.tell(update)
+
+    def _tell_tier(self, tier: object) -> None:
+        self._screen.lines(Role.END, resumed_words(tier), "resumed")
 
     def _read(self, event: Notification) -> v2.SessionUpdate | None:
         if self._version1 is not None:
@@ -215,6 +230,13 @@ def answer_words(decision: Decision) -> str:
     if decision.option is None:
         return f"nothing was chosen, which is a no ({decision.by})"
     return f"{_plain(decision.option.name)} [{_plain(decision.option.kind)}] ({decision.by})"
+
+
+def resumed_words(tier: object) -> str:
+    """How a session came back."""
+    if tier == NATIVE:
+        return "(resumed: the agent remembers)"
+    return "(resumed: a new agent, which is told where to read what was said)"
 
 
 def _plain(text: str) -> str:

@@ -61,6 +61,13 @@ class Subscription:
         self._bytes = 0
         self._ease()
 
+    def clear(self) -> None:
+        """What is queued is dropped; the reader wants only what comes from now on."""
+        self._taken += len(self._queue)
+        self._queue.clear()
+        self._bytes = 0
+        self._ease()
+
     def _ease(self) -> None:
         if self._paused and self._bytes <= QUEUE_BYTES // 4:
             self._paused = False

@@ -71,6 +71,12 @@ async def connect_unix(path: str, listener: Listener, *, limit: int, high_water:
         raise TransportError(f"cannot connect to {path}: {reason}") from error
 
 
+def require_free(path: str) -> None:
+    """Raises TransportError when a daemon has this path already, and says which."""
+    with contextlib.suppress(OSError):  # no folder, no daemon
+        os.close(_take_lock(path))
+
+
 def check_path(path: str) -> None:
     size = len(os.fsencode(path))
     if size > _MAX_PATH_BYTES:
