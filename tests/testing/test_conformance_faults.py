@@ -42,7 +42,7 @@ async def test_an_agent_that_keeps_the_rules_is_found_to_keep_them() -> None:
 FAULTS = [
     # negotiation
     ("echoes-the-version", "INI-9", "initialize.newer"),
-    ("chokes-on-v1", "INI-5", "initialize.older"),
+    ("chokes-on-v1", "INI-3", "initialize.older"),
     ("any-version", "INI-8", "initialize.bad-version"),
     ("no-info", "INI-16", "initialize.answer"),
     ("chokes-on-capabilities", "INI-12", "initialize.lenient"),
@@ -162,7 +162,7 @@ FAULTS = [
 ADVICE = {
     "blank-lines-are-errors", "short-lines", "stack-trace-in-error", "any-cursor", "delete-once", "empty-prompt",
     "foreign-member", "tool-without-title", "tool-left-open", "permission-unannounced", "no-requires-action",
-    "value-not-offered", "exit-code",
+    "value-not-offered", "exit-code", "ignores-blocks", "ignores-mcp-servers",
 }  # fmt: skip
 ABSENT = {
     "dies-of-garbage", "silent-on-garbage", "dies-of-bad-utf8", "silent-on-unknown", "dies-of-bad-params", "no-batches",

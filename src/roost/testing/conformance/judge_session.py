@@ -127,7 +127,9 @@ class SessionStory:
             for id, status in self._statuses.items():
                 if status in _OPEN:
                     self._fail("tools", "TCL-7", "no tool call left open when work ends", f"{id} is {status}", SHOULD)
-        self._working, self._state, self._accepted = False, "idle", 0
+        self._working, self._state = False, "idle"
+        if reason is not None and self._accepted:
+            self._accepted -= 1  # prompts that ran side by side may each end by themselves (PRM-13)
 
     def _tool_call(self, update: v2.ToolCallUpdate, part: Json) -> None:
         if update.tool_call_id not in self._statuses and not isinstance(update.title, str):

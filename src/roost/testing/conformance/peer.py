@@ -274,7 +274,7 @@ class Peer:
                 with_code = f" with code {await self.channel.wait_exited()}"
         except TimeoutError:
             return "the agent closed its output"
-        said = self.channel.last_words.strip()
+        said = " ".join(self.channel.last_words.split())
         return f"the agent exited{with_code}" + (f"; its stderr ends: {shown(said[-200:])}" if said else "")
 
     def _last(self) -> str:

@@ -85,7 +85,7 @@ def _content(path: str, block: Json) -> Any:
         await peer.barrier()
         told = peer.updates(session, "user_message", since) + peer.updates(session, "user_message_chunk", since)
         if error is not None and told:
-            bench.fail("PRM-3", "no user_message for a prompt that was refused", told[0])
+            bench.fail("PRM-3", "no user_message for a prompt that was refused", told[0], MUST)
 
     return run
 
@@ -102,7 +102,7 @@ _BLOCKS: tuple[tuple[str, str, Json], ...] = (
 for _name, _path, _block in _BLOCKS:
     _run = _content(_path, _block)
     _run.__doc__ = f"A prompt with {_name} is refused when {_path} is not advertised."
-    check(f"capabilities.{_name}", "PRM-1", "P-04")(_run)
+    check(f"capabilities.{_name}", "PRM-1", "P-04", level=SHOULD)(_run)
 
 
 @check("capabilities.directories", "SES-8", "S-03")
@@ -117,7 +117,7 @@ async def directories(bench: Bench) -> None:
     bench.expect_error("SES-8", "session/new with directories, not advertised,", answer, INVALID_PARAMS)
 
 
-@check("capabilities.mcp", "SES-10", "S-08")
+@check("capabilities.mcp", "SES-10", "S-08", level=SHOULD)
 async def mcp_servers(bench: Bench) -> None:
     """MCP servers of a kind that was not advertised, or that nobody knows, are refused."""
     bench.need_sessions()

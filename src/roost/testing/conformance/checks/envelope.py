@@ -65,7 +65,7 @@ async def another_version(bench: Bench) -> None:
             )
 
 
-@check("envelope.mixed", "ENV-3", "E-14")
+@check("envelope.mixed", "ENV-3", "E-14", level=SHOULD)
 async def method_and_result(bench: Bench) -> None:
     """A method and a result in one message make an invalid request."""
     peer = await bench.ready()

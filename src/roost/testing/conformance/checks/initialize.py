@@ -39,7 +39,7 @@ async def a_newer_version(bench: Bench) -> None:
         bench.fail("INI-9", "protocolVersion 2 as the answer to 3", result)
 
 
-@check("initialize.older", "INI-5", "INI-3", "I-02")
+@check("initialize.older", "INI-3", "INI-5", "I-02")
 async def an_older_version(bench: Bench) -> None:
     """A client of version 1, with its own shape of the request, gets an honest answer."""
     peer = await bench.start()
@@ -49,7 +49,7 @@ async def an_older_version(bench: Bench) -> None:
         "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
     }
     result = bench.expect_result(
-        "INI-5", "initialize with version 1 in its shape", await peer.call("initialize", params)
+        "INI-3", "initialize with version 1 in its shape", await peer.call("initialize", params)
     )
     if result.get("protocolVersion") not in (1, 2):
         bench.fail("INI-3", "protocolVersion 1 or 2 as the answer to 1", result)

@@ -56,7 +56,7 @@ async def cwd(bench: Bench) -> None:
         bench.expect_error("SES-1", f"session/new with {params}", answer, INVALID_PARAMS, code_level=SHOULD)
 
 
-@check("session.directories", "SES-9", "SES-1", "S-04")
+@check("session.directories", "SES-9", "SES-1", "S-04", level=SHOULD)
 async def directories(bench: Bench) -> None:
     """Additional directories that are relative or empty are refused."""
     bench.need("session.additionalDirectories")
