@@ -34,6 +34,7 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.gen_acp --check
 	$(BIN)/python -m tools.gen_bare --check
+	$(BIN)/python -m tools.gen_limits --check
 	$(BIN)/python -m tools.check_tree
 	$(BIN)/python -m tools.check_requirements
 	$(BIN)/python -m tools.gen_supported --check
@@ -45,6 +46,7 @@ fmt: $(STAMP)
 gen: $(STAMP)
 	$(BIN)/python -m tools.gen_acp
 	$(BIN)/python -m tools.gen_bare
+	$(BIN)/python -m tools.gen_limits
 	$(BIN)/python -m tools.gen_supported
 
 bench: $(STAMP)

@@ -74,6 +74,7 @@ class CallerConnection:
             assigned=f"{ASSIGNED}{next(_numbers)}",
             max_frame_bytes=limits.max_frame_bytes,
             admit=lambda hello: reception.admit(hello, self._uid),
+            warn=warn_of_frame,
         )
 
     # ---- Listener
@@ -114,10 +115,14 @@ class CallerConnection:
         self.flush()
 
     def congested(self) -> None:
+        if self._channel is not None:
+            self._channel.pause_reading()  # who reads no answers may ask no further questions
         if self._number is not None:
             self._driver.feed(events.CallerBlocked(self._number))
 
     def eased(self) -> None:
+        if self._channel is not None:
+            self._channel.resume_reading()
         if self._number is not None:
             self._driver.feed(events.CallerUnblocked(self._number))
 
@@ -162,3 +167,7 @@ class CallerConnection:
         if self._channel is not None:
             self._channel.close()
             self._cut_later(self._channel.abort)
+
+
+def warn_of_frame(limit: str, observed: int, bound: int) -> None:
+    log.warning("a frame of %d bytes comes close to %s, which is %d", observed, limit, bound)
