@@ -31,7 +31,7 @@ JOBS: Final = 4
 """Agents running at a time; ours. An agent that keeps state in one place may need 1."""
 
 _PROFILE_CAPABILITIES: Final[Json] = {"auth": {"terminal": {}}, "elicitation": {"form": {}, "url": {}}, "nes": {}}
-_NOTES: Final = "one\ntwo\nthree\n# TODO: look at this\n"
+_NOTES: Final = "one\ntwo\nthree\n// TODO: look at this\n"
 """What every workspace holds, as `notes.txt`."""
 
 
