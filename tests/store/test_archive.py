@@ -1,6 +1,6 @@
 """Export and import: one session, one file, the same session again, and nothing of a file that is not right."""
 
-# ruff: noqa: ASYNC240  # small files, and nobody else waits for this loop
+# small files, and nobody else waits for this loop
 
 from __future__ import annotations
 

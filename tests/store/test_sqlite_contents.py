@@ -1,6 +1,6 @@
 """What is in the file: long payloads once, deleted things gone, and no secret anywhere."""
 
-# ruff: noqa: ASYNC240  # small files, and nobody else waits for this loop
+# small files, and nobody else waits for this loop
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Groups, promises and failures of the SQLite store: what is durable when, and what it says when it is not."""
 
-# ruff: noqa: ASYNC240  # small files, and nobody else waits for this loop
+# small files, and nobody else waits for this loop
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Opening: whatever lies at the path is used, or left exactly as it was with an error that names the way out."""
 
-# ruff: noqa: ASYNC221, ASYNC240  # small files, and nobody else waits for this loop
+# ruff: noqa: ASYNC221  # small files, and nobody else waits for this loop
 
 from __future__ import annotations
 
