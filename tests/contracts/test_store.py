@@ -325,6 +325,16 @@ async def test_a_refused_batch_nobody_waits_for_is_complained_of(store: Store, e
     assert await store.session("s") is None
 
 
+async def test_who_watches_can_be_exchanged(store: Store, ear: Ear) -> None:
+    later = Ear()
+    store.watch(later)
+    store.write([opened(), entry(2)])
+    await store.last_number("s")
+    await asyncio.sleep(0)
+    assert [complaint.code for complaint in later.heard] == ["refused"]
+    assert ear.heard == []
+
+
 async def test_a_batch_knows_what_comes_before_in_it(store: Store) -> None:
     assert (
         await outcome(store, [opened(), entry(1), entry(2), DeleteSession("s"), entry(7), opened(), entry(1)]) is None

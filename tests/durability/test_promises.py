@@ -147,6 +147,16 @@ async def test_a_turn_whose_end_was_told_reads_as_its_caller_saw_it(house: House
     assert shown(kept) == shown(told)
 
 
+async def test_a_turn_faster_than_the_disk_is_in_the_journal_whole(house: House) -> None:
+    small = {"queued_entries": 4_000, "group_grace": 0.05}  # some reads of a pipe fill half of it
+    async with house.daemon(store=small, kill_at="turn's end told") as daemon, daemon.host() as host:
+        await until_killed(host, house.agent, house.work, "burst 40000")
+        await daemon.died()
+    _, entries = await house.stored(await only_session(house))
+    assert kinds(entries) == [Kind.PROMPT, Kind.TURN]
+    assert said(updates(entries)) == "".join(f"{number} " for number in range(40_000))
+
+
 def disk_seconds(folder: Path) -> float:
     """The slowest of a few writes made durable, as a commit does it."""
     slowest = 0.0

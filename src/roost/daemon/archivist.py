@@ -31,6 +31,7 @@ class Archivist:
         self._store = store
         self._feed = feed
         self._tasks: set[asyncio.Task[None]] = set()
+        store.watch(Watch(feed))
 
     def persist(self, command: commands.Persist) -> None:
         ticket = command.ticket
@@ -128,13 +129,34 @@ def write_transcript(cwd: str, session_id: str, text: str) -> str:
 
 
 class Watch(StoreWatcher):
-    """What the store has to say goes to the log."""
+    """What the store has to say goes to the log; that it does not keep up, to the engine through `feed`."""
+
+    def __init__(self, feed: Callable[[events.Event], None] | None = None) -> None:
+        self._feed = feed
+        self._pressed = self._failing = False
+        self._told = False  # that it is pressed
+
+    def store_pressed(self, pressed: bool) -> None:
+        self._pressed = pressed
+        self._tell()
 
     def store_failed(self, error: StoreError | LimitError) -> None:
         log.error("the journal fails, and tries again: %s", error)
+        if not isinstance(error, LimitError):  # that one is a disk too slow, and no reason to go on
+            self._failing = True
+            self._tell()
 
     def store_recovered(self) -> None:
         log.warning("the journal works again; everything is durable")
+        self._failing = False
+        self._tell()
+
+    def _tell(self) -> None:
+        """Agents wait for a slow disk, and not for one that fails: nobody knows how long that takes."""
+        told = self._pressed and not self._failing
+        if told != self._told and self._feed is not None:
+            self._told = told
+            self._feed(events.JournalPressed() if told else events.JournalEased())
 
     def store_complained(self, error: StoreError) -> None:
         log.warning("journal: %s", error)

@@ -33,6 +33,7 @@ from roost.sidecar.gen.messages import (
     encode_acp_event,
 )
 from roost.sidecar.inventory import INVENTORY, inventory
+from roost.sidecar.keeper import STORE
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Limits
 from roost.sidecar.link import Link
@@ -83,6 +84,8 @@ class Engine:
             events.AgentExited: self._agent_exited,
             events.RecordLoaded: self._record_loaded,
             events.ChangesStored: self._changes_stored,
+            events.JournalPressed: self._journal_pressed,
+            events.JournalEased: self._journal_eased,
             events.ShutdownRequested: self._shutdown_requested,
         }
 
@@ -300,6 +303,17 @@ class Engine:
 
     def _changes_stored(self, event: events.ChangesStored) -> None:
         self._context.keeper.stored(event.ticket, event.failure)
+
+    def _journal_pressed(self, event: events.JournalPressed) -> None:
+        self._context.keeper.pressed = True
+        for session in self._context.sessions:
+            if session.journal is not None:
+                session.journal.slow_down(session.link)
+
+    def _journal_eased(self, event: events.JournalEased) -> None:
+        self._context.keeper.pressed = False
+        for session in self._context.sessions:
+            session.link.unpause_for(STORE)
 
     def _shutdown_requested(self, event: events.ShutdownRequested) -> None:
         context = self._context

@@ -102,6 +102,14 @@ class ChangesStored(msgspec.Struct, frozen=True, gc=False):
     failure: str | None
 
 
+class JournalPressed(msgspec.Struct, frozen=True, gc=False):
+    """Much is told that is not durable yet, so no agent of a kept session is read for the moment."""
+
+
+class JournalEased(msgspec.Struct, frozen=True, gc=False):
+    """The journal has caught up, or has failed: they are read again."""
+
+
 class ShutdownRequested(msgspec.Struct, frozen=True, gc=False):
     """The daemon ends: every session is closed, and no new one is opened."""
 
@@ -121,5 +129,7 @@ Event = (
     | AgentExited
     | RecordLoaded
     | ChangesStored
+    | JournalPressed
+    | JournalEased
     | ShutdownRequested
 )

@@ -8,7 +8,7 @@ end before it is told.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,10 @@ from roost.sidecar.conversation import Conversation, Stage, TimedOut, Wait
 from roost.sidecar.journal import Append, Change, ChangeSession, Entry, Kind
 from roost.sidecar.limits import Limits
 
+if TYPE_CHECKING:
+    from roost.sidecar.link import Link
+
+STORE = 0  # who an agent waits for that is paused for the journal's sake; connections count from 1
 IDEMPOTENCY_KEY = "roost/idempotencyKey"  # in a prompt's `_meta`
 
 
@@ -32,6 +36,7 @@ class Keeper:
         self._waits: dict[int, Wait] = {}
         self._last_ticket = 0
         self.enabled = enabled
+        self.pressed = False  # the store asks for a pause
         self.tell = self._told.append
 
     def flush(self) -> None:
@@ -75,6 +80,11 @@ class Journal:
         self._session_id = session_id
         self.last = last
         self.promise = keeper.promise
+
+    def slow_down(self, link: Link) -> None:
+        """Has an agent read no further while the store does not keep up."""
+        if self._keeper.pressed:
+            link.pause_for(STORE)
 
     def update(self, line: bytes) -> None:
         """One notification, as it is told to callers."""

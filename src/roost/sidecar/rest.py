@@ -41,6 +41,7 @@ def keep(context: Context, session: Session, record: StoredSession | None) -> No
         context.keeper.tell(OpenSession(stored))
     session.journal = Journal(context.keeper, session.id, 0 if record is None else record.last_number)
     session.asks.journal = session.journal
+    session.journal.slow_down(session.link)
     context.secrets[session.id] = launch
     if record is not None:
         session.journal.change(capabilities=facts.capabilities, info=facts.info)

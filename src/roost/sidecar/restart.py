@@ -145,6 +145,8 @@ def take_over(session: Session, bootstrap: Bootstrap, attached: Json) -> None:
     for connection in session.audience:
         if connection.blocked:
             link.pause_for(connection.number)
+    if session.journal is not None:
+        session.journal.slow_down(link)
 
 
 def attach_params(session_id: str, launch: Launch) -> dict[str, Any]:

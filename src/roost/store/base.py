@@ -101,6 +101,9 @@ class Store(Protocol):
         Drops what an import that did not end has left.
         """
 
+    def watch(self, watcher: StoreWatcher) -> None:
+        """From now on this one is told, and no other."""
+
     def write(self, changes: Sequence[Change], done: Done | None = None) -> None:
         """Takes one batch, kept whole or not at all, in the order of the calls. Never blocks, never raises.
 

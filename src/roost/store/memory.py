@@ -105,6 +105,9 @@ class MemoryStore(Store):
 
     # --- writing ---
 
+    def watch(self, watcher: StoreWatcher) -> None:
+        self._watcher = watcher
+
     def write(self, changes: Sequence[Change], done: Done | None = None) -> None:
         fault = self._fault(changes) if self._is_open else StoreError("the store is not open", "closed")
         if fault is None:

@@ -152,6 +152,9 @@ class SqliteStore(Store):
 
     # --- writing ---
 
+    def watch(self, watcher: StoreWatcher) -> None:
+        self._watcher = watcher
+
     def write(self, changes: Sequence[Change], done: Done | None = None) -> None:
         if not self._is_open:
             closed = StoreError(f"{self.path} is not open", "closed")

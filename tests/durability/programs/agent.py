@@ -6,6 +6,7 @@ FOLDER/heard.log gets one JSON line per message, FOLDER/pids.log its process and
 `forget` it knows no session of an earlier process. A prompt's text says what happens:
 
     say N …   N pieces of a message, and the end of the turn
+    burst N   the same, as fast as a pipe takes them
     drip N    the same, a millisecond apart
     hang      one piece, and no end
     ask       a permission; the turn ends when it is decided
@@ -39,9 +40,19 @@ class Agent:
         self.session = ""
         self.asked = 0
         self.prompt_call: Any = None
+        self.held: list[bytes] | None = None  # to be sent together
 
     def send(self, **message: Any) -> None:
-        os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+        if self.held is not None:
+            self.held.append(line)
+            return
+        os.write(1, line)
+
+    def let_go(self) -> None:
+        data, self.held = memoryview(b"".join(self.held or ())), None
+        while data:
+            data = data[os.write(1, data) :]
 
     def update(self, **body: Any) -> None:
         self.send(method="session/update", params={"sessionId": self.session, "update": body})
@@ -77,10 +88,12 @@ class Agent:
         if what == "hang":
             self.piece(0)
             return
+        self.held = [] if what == "burst" else None
         for number in range(int(count)):
             self.piece(number)
             if what == "drip":
                 time.sleep(0.001)
+        self.let_go()
         self.end()
 
     def attach(self, message: dict[str, Any]) -> None:
