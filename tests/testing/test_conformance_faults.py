@@ -19,6 +19,7 @@ PROMPTS = Prompts(
 )
 # A fault that is an absence is found when the wait for it ends.
 PATIENCE = Patience(answer_timeout=20.0, turn_timeout=20.0, exit_timeout=5.0, silence=0.06)
+QUICK = Patience(start_timeout=20.0, answer_timeout=0.3, turn_timeout=0.3, exit_timeout=5.0, silence=0.02)
 IMPATIENT = Patience(start_timeout=20.0, answer_timeout=1.5, turn_timeout=1.5, exit_timeout=1.5, silence=0.06)
 
 
@@ -195,10 +196,78 @@ async def test_an_agent_of_version_1_is_said_to_be_one() -> None:
     assert report.results == ()
 
 
+OLD = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    answer = {"error": {"code": -32602, "message": "Invalid params"}}
+    if "clientCapabilities" in message["params"]:
+        answer = {"result": {"protocolVersion": 1, "agentCapabilities": {}}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+
+
+async def test_an_agent_of_version_1_that_cannot_read_version_2_is_said_to_be_one() -> None:
+    report = await check_agent(Launch(argv=(sys.executable, "-I", "-S", "-c", OLD)))
+    assert report.trouble is not None
+    assert "speaks v1" in report.trouble
+    assert "Invalid params" in report.trouble
+    refusing = OLD.replace('"protocolVersion": 1', '"protocolVersion": 0')
+    report = await check_agent(Launch(argv=(sys.executable, "-I", "-S", "-c", refusing)))
+    assert report.trouble is not None
+    assert "initialize with version 2 was refused" in report.trouble
+
+
 async def test_an_agent_with_a_version_of_its_own_is_not_checked() -> None:
     report = await report_on("version-as-string")
     assert report.trouble is not None
     assert "answers version" in report.trouble
+
+
+HOSTILE = """
+import json, sys
+RESULTS = [
+    {"sessionId": "s", "sessions": [], "configOptions": [{"type": "select", "configId": {}, "options": [5]}]},
+    [], "x", 5, None, {"sessionId": {}}, {"sessions": [1, {"sessionId": [], "cwd": {}}], "nextCursor": {}},
+    {"sessions": {}}, {"providers": [3], "suggestions": 5}, {"configOptions": [None, {}]}, {"sessionId": 7},
+]
+LINES = [
+    {"jsonrpc": "2.0", "method": "session/update", "params": 5},
+    {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": [], "update": []}},
+    {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": {"sessionUpdate": []}}},
+    {"jsonrpc": "2.0", "method": [], "id": {}}, {"jsonrpc": "2.0", "id": {}, "method": "session/request_permission"},
+    {"jsonrpc": "2.0", "id": 1.5, "method": "session/request_permission", "params": {"options": {"a": 1}}},
+    {"id": [], "result": 1, "error": []}, [[], {}, 5, [None]], [], 7, {"error": "x", "id": None},
+]
+CAPABILITIES = {"session": {"delete": {}, "fork": {}, "additionalDirectories": {}}, "providers": {}, "nes": {}}
+count = 0
+for line in sys.stdin:
+    count += 1
+    try:
+        message = json.loads(line)
+        id = message["id"]
+    except Exception:
+        id = None
+    if isinstance(message, dict) and message.get("method") == "initialize":
+        result = {"protocolVersion": 2, "info": {"name": [], "version": 5}, "capabilities": CAPABILITIES}
+        result["authMethods"] = [5, {"methodId": {}}, {"type": "terminal", "methodId": "t", "name": 5}]
+    else:
+        result = RESULTS[count % len(RESULTS)] if count > 2 else RESULTS[0]
+    print(json.dumps(LINES[count % len(LINES)]))
+    body = {"result": result} if count % 7 else {"error": RESULTS[count % len(RESULTS)]}
+    print(json.dumps({"jsonrpc": "2.0", "id": id, **(body if count > 2 else {"result": result})}), flush=True)
+"""
+
+
+@pytest.mark.timeout(180)
+async def test_nothing_an_agent_sends_stops_the_checks() -> None:
+    launch = Launch(argv=(sys.executable, "-I", "-S", "-c", HOSTILE))
+    prompts = Prompts(slow="slow", asks="ask")
+    report = await check_agent(launch, prompts=prompts, patience=QUICK, jobs=16)
+    assert report.trouble is None
+    assert not report.conforms
+    assert len(report.results) > 120
+    assert {result.id for result in report.results if result.status == "failed"} > {"trace.envelope", "trace.lines"}
 
 
 async def test_login_methods_are_checked_where_there_are_some() -> None:

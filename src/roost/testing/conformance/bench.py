@@ -19,6 +19,13 @@ CAPABILITIES: Final[Json] = {
 }
 """What the client of a check offers unless it says otherwise."""
 
+INITIALIZE_V1: Final[Json] = {
+    "protocolVersion": 1,
+    "clientInfo": {"name": "roost-check", "version": "1"},
+    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
+}
+"""How a client of version 1 begins."""
+
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
 AUTH_REQUIRED, NOT_FOUND, CANCELLED = -32000, -32002, -32800
 
@@ -266,6 +273,7 @@ __all__ = [
     "AUTH_REQUIRED",
     "CANCELLED",
     "CAPABILITIES",
+    "INITIALIZE_V1",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from roost.errors import LimitError, ProcessError
 from roost.testing.conformance.bench import (
+    INITIALIZE_V1,
     Bench,
     Profile,
     Prompts,
@@ -110,7 +111,7 @@ class _Run:
         try:
             answer = await peer.call("initialize", initialize_params(2, _PROFILE_CAPABILITIES))
             if not isinstance(answer.get("result"), dict):
-                return f"initialize with version 2 was refused: {shown(answer)}"
+                return await self._refused(answer)
             result: Json = answer["result"]
             session = await self._first_session(peer, result) if result.get("protocolVersion") == 2 else {}
         except Silence as silence:
@@ -126,6 +127,19 @@ class _Run:
             session=session.get("result"),
             refusal=session if "error" in session else None,
         )
+
+    async def _refused(self, answer: Json) -> str:
+        """Some agents of version 1 refuse to read version 2 instead of answering 1: ask one in its own shape."""
+        peer = await start(self._launch, self._patience)
+        try:
+            older = await peer.call("initialize", INITIALIZE_V1)
+        except Silence:
+            older = {}
+        finally:
+            await peer.end()
+        if result_of(older).get("protocolVersion") == 1:
+            return f"the agent speaks v1: it answers version 1 to its like, and to version 2 {shown(answer)}"
+        return f"initialize with version 2 was refused: {shown(answer)}"
 
     async def _first_session(self, peer: Peer, result: Json) -> Json:
         capabilities = result.get("capabilities")
@@ -178,6 +192,9 @@ class _Run:
             bench.fail(check.rules[0], silence.expected, silence.came)
         except (LimitError, ProcessError) as error:
             bench.fail(check.rules[0], "the agent to be started and heard", str(error), MUST)
+        except (TypeError, AttributeError, KeyError, ValueError, IndexError) as error:
+            # The agent's message was not of the shape the check reads it in; what it was, the traces say.
+            bench.fail(check.rules[0], "messages of the protocol's shape", f"{type(error).__name__}: {error}", MUST)
         finally:
             await asyncio.gather(*(peer.end() for peer in bench.peers))
         self._judge(bench.peers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roost.testing.conformance.bench import (
+    INITIALIZE_V1,
     INVALID_PARAMS,
     INVALID_REQUEST,
     MUST,
@@ -43,13 +44,8 @@ async def a_newer_version(bench: Bench) -> None:
 async def an_older_version(bench: Bench) -> None:
     """A client of version 1, with its own shape of the request, gets an honest answer."""
     peer = await bench.start()
-    params = {
-        "protocolVersion": 1,
-        "clientInfo": {"name": "roost-check", "version": "1"},
-        "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
-    }
     result = bench.expect_result(
-        "INI-3", "initialize with version 1 in its shape", await peer.call("initialize", params)
+        "INI-3", "initialize with version 1 in its shape", await peer.call("initialize", INITIALIZE_V1)
     )
     if result.get("protocolVersion") not in (1, 2):
         bench.fail("INI-3", "protocolVersion 1 or 2 as the answer to 1", result)
