@@ -67,7 +67,7 @@ class Stderr(msgspec.Struct, frozen=True):
 
 
 class AgentExited(msgspec.Struct, frozen=True):
-    """An agent crashed. `restart`: restarted, unsupported, failed, exhausted; the session lives after the first only."""
+    """An agent crashed. `restart`: restarted, unsupported, failed, exhausted; the session lives after the first."""
 
     session_id: str
     agent_type: str
