@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("engine", "relay", "sidecar", "sdk", "journal", "bridge")
+BENCHES = ("engine", "relay", "sidecar", "sdk", "journal", "journal_relay", "bridge")
 
 
 def main(arguments: list[str]) -> int:
