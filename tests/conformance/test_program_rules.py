@@ -33,6 +33,14 @@ agent.run()
 """
 
 
+@pytest.fixture(autouse=True)
+def nobody_elses_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No daemon, no packages and no journal of whoever runs the tests."""
+    monkeypatch.delenv("ROOST_SOCKET", raising=False)
+    for name in ("XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
 def command(code: str, tmp_path: Path) -> str:
     file = tmp_path / "agent.py"
     file.write_text(code)

@@ -126,6 +126,7 @@ RUNNING, IDLE = update("state_update", state="running"), update("state_update", 
         ([*NEW, NEW[1]], ["ENV-17"]),
         ([{"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no"}}], ["ENV-7"]),
         ([("we", NOT_JSON), {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no"}}], []),
+        ([("we", call("initialize", {"protocolVersion": 1}, 1)), result(1, {"protocolVersion": 1})], []),  # INI-5
         ([call("session/new", {"cwd": "/"}, 5)], ["ENV-9"]),
         ([call("made/up", {}, 5)], ["EXT-3"]),
         ([call("_acme/own", {}, 5)], []),
