@@ -19,7 +19,7 @@ PROMPTS = Prompts(
 )
 # A fault that is an absence is found when the wait for it ends.
 PATIENCE = Patience(answer_timeout=20.0, turn_timeout=20.0, exit_timeout=5.0, silence=0.06)
-QUICK = Patience(start_timeout=20.0, answer_timeout=0.3, turn_timeout=0.3, exit_timeout=5.0, silence=0.02)
+QUICK = Patience(start_timeout=6.0, answer_timeout=0.3, turn_timeout=0.3, exit_timeout=5.0, silence=0.02)
 IMPATIENT = Patience(start_timeout=20.0, answer_timeout=1.5, turn_timeout=1.5, exit_timeout=1.5, silence=0.06)
 
 
