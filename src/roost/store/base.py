@@ -34,7 +34,7 @@ class StoreLimits(msgspec.Struct, frozen=True, kw_only=True):
     retry_grace: float = 1.0  # between attempts to write again after a failure; doubled up to a minute
     idle_grace: float = 0.2  # without a write, before the file is put in order
     checkpoint_bytes: int = 4 * 1024 * 1024  # of write-ahead log, then it is worked into the file in a quiet moment
-    log_bytes: int = 64 * 1024 * 1024  # of write-ahead log, then it is worked into the file at once
+    log_bytes: int = 16 * 1024 * 1024  # of write-ahead log, then it is worked into the file at once
     file_bytes: int = 0  # of the whole file; 0: as much as the disk has
     close_timeout: float = 10.0  # for what is queued when the store is closed
 
