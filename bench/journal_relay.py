@@ -17,11 +17,12 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
-from bench.journal import SESSIONS, Change, chunk, durable, journal, opened, syncs
+from bench.journal import SESSIONS, chunk, durable, journal, opened, syncs
 from bench.measure import Report, cpu_seconds, median, percentile, plain_environment
 from bench.relay import AGENT, COUNT, SIZE
 from roost.host import Host, connect
 from roost.sidecar.gen.messages import AcpSessionRequest, AcpSessionRpcResponse
+from roost.sidecar.journal import Change
 
 ROUNDS = 9
 PROMPTS = 200
