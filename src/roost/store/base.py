@@ -108,7 +108,8 @@ class Store(Protocol):
         """Takes one batch, kept whole or not at all, in the order of the calls. Never blocks, never raises.
 
         Without `done` it becomes durable with its group. With `done` the group is committed at once, and `done` is
-        called in the loop's thread: None when the batch and all before it are durable. StoreError when they are not
+        called in the loop's thread: None when the batch and all before it that was taken are durable (what was not
+        taken for want of room is told to the watcher, and a gap in the history). StoreError when they are not
         by now: they are held and will be, as soon as the disk allows, so who gives up on them says so in a later
         change. StoreError `refused` and LimitError: the batch is not kept, and will not be.
         """
