@@ -44,6 +44,7 @@ class Agents:
     def __init__(self, launch: Launch, methods: list[dict[str, Any]], shared: Agents | None = None) -> None:
         self.launch = launch
         self.tolerant = True
+        self.is_fresh = True
         self.methods = methods
         self.started: list[tuple[Launch, RawAgent]] = [] if shared is None else shared.started
         self.news = asyncio.Event() if shared is None else shared.news

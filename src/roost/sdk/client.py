@@ -22,12 +22,14 @@ from roost.sdk.client_options import ClientOptions
 from roost.sdk.client_providers import Providers
 from roost.sdk.client_questioner import Questioner
 from roost.sdk.client_sessions import SessionTable
+from roost.sdk.negotiation import shake_hands
 from roost.sdk.session import Session
 from roost.transport.child import Launch
 from roost.wire.decode import decode
 from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
+    from roost.acp.bridge.negotiation import Version
     from roost.sdk.mcp import McpHost
     from roost.sdk.nes import NesSession
 
@@ -53,6 +55,7 @@ class Client:
         self.options = options
         self._mcp: McpHost | None = None
         self._link: ClientLink | None = None
+        self._version: Version | None = None  # what the agent spoke the last time
         self._table = SessionTable(self)
         self._questioner = Questioner(self)
         self._nes: dict[str, NesSession] = {}
@@ -63,15 +66,7 @@ class Client:
         """Starts or reaches the agent and shakes hands. `async with` and `await` on what `connect` returns do this."""
         if self._link is not None:
             raise LocalProtocolError("the client is connected already")
-        channel = await self._opener.open()
-        link = ClientLink(channel, self.limits, tolerant=self._opener.tolerant)
-        self._take(link)
-        try:
-            await link.initialize(self.options.initialize())
-        except BaseException:
-            await link.close()
-            raise
-        self._link = link
+        self._link, self._version = await shake_hands(self._opener, self.options, self._take, self._version)
         return self
 
     def __await__(self) -> Generator[Any, None, Client]:

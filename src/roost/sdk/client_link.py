@@ -40,7 +40,7 @@ R = TypeVar("R")
 log = logging.getLogger("roost.client")
 
 SUPPORTED: Final = (V2,)
-"""The versions a client can speak, the latest of which it asks for (INI-2)."""
+"""The versions a client speaks itself, the latest of which it asks for (INI-2). Version 1 is behind a bridge."""
 
 # What an agent answers with an empty object cannot be too long, so no answer to these was among messages that were.
 _SMALL_ANSWERS: Final = frozenset(
@@ -94,22 +94,27 @@ class ClientLink:
 
     # ---- the handshake
 
-    async def initialize(self, request: v2.InitializeRequest) -> v2.InitializeResponse:
-        """Asks for our latest version and reads the answer by the version it names (INI-2 to INI-5).
+    async def initialize(self, request: v2.InitializeRequest) -> Raw:
+        """Asks for our latest version (INI-2). What comes back is for `accept`.
 
-        RpcError: the agent refused. UnsupportedVersion: it speaks another one. RemoteProtocolError: its answer is
-        malformed. TransportError: it did not answer in time, or ended.
+        RpcError: the agent refused. TransportError: it did not answer in time, or ended.
         """
         self.connection.start()
         try:
             async with asyncio.timeout(self.limits.start_timeout):
-                answer = await self.connection.call_raw("initialize", encode_checked(request))
+                return await self.connection.call_raw("initialize", encode_checked(request))
         except TimeoutError:
             patience = f"{self.limits.start_timeout:g} seconds"
             raise TransportError(f"{self.peer} did not answer initialize within {patience}{self._said()}") from None
         except ConnectionClosed as error:
             raise await self.explain(error) from error
-        version = _version_of(answer)
+
+    def accept(self, answer: Raw) -> v2.InitializeResponse:
+        """Reads an answer by the version it names (INI-3 to INI-5).
+
+        UnsupportedVersion: it speaks another one. RemoteProtocolError: its answer is malformed.
+        """
+        version = named_version(answer)
         if accepted(version, SUPPORTED) is None:
             spoken = ", ".join(str(dialect.version) for dialect in SUPPORTED)
             raise UnsupportedVersion(version, f"{self.peer} speaks ACP version {version}; this client speaks {spoken}")
@@ -201,7 +206,7 @@ class ClientLink:
         return f"; its last words were:\n{words}" if words else ""
 
 
-def _version_of(answer: Raw) -> int:
+def named_version(answer: Raw) -> int:
     """The version an answer is shaped by, whatever else is in it (INI-5, INI-8)."""
     try:
         return decode(v2.ProtocolVersion, decode(_Version, answer).protocolVersion)

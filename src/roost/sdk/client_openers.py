@@ -25,6 +25,10 @@ class Opener(Protocol):
     def tolerant(self) -> bool:
         """Whether it may write other things between its messages (STD-4)."""
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether `open` reaches an agent that has not been spoken to, however often it is called."""
+
     async def open(self) -> MessageChannel: ...
 
     def with_launch(self, launch: Launch) -> Opener: ...
@@ -32,6 +36,8 @@ class Opener(Protocol):
 
 class ChildOpener:
     """Starts the agent's process."""
+
+    is_fresh = True
 
     def __init__(
         self, launch: Launch, limits: ChildLimits, on_stderr: Callable[[str], None] | None, tolerant: bool
@@ -57,6 +63,10 @@ class ChannelOpener:
         self.tolerant = tolerant
         self._target = target
         self._used = False
+
+    @property
+    def is_fresh(self) -> bool:
+        return callable(self._target)
 
     async def open(self) -> MessageChannel:
         if callable(self._target):

@@ -5,8 +5,8 @@
         async for update in session.prompt("fix the tests"):
             print(update)
 
-This is where version 1 would be spoken: `ClientLink.initialize` raises UnsupportedVersion for an answer that is not 2,
-with the number in `answered`, and an Opener whose `open` returns a channel through a bridge needs nothing else here.
+An agent of version 1 is found out by the shape of its answer, reached anew and spoken to through a bridge (see
+`negotiation`); a channel that is there once is spoken to in version 2 only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Serving an agent: over standard input and output, or over any channel; and where an older dialect plugs in."""
+"""Serving an agent: over standard input and output, or over any channel; and to clients of an older dialect."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from roost.transport.messages import MessageChannel, MessageListener
 
 if TYPE_CHECKING:
     from roost.sdk.agent import Agent
+    from roost.sdk.agent_link import AgentLink
 
 log = logging.getLogger("roost.agent")
 
@@ -31,8 +32,15 @@ Bridge: TypeAlias = Callable[[MessageChannel], MessageChannel]
 _EXIT_GRACE: Final = 1.0
 
 
+def through_v1(channel: MessageChannel) -> MessageChannel:
+    """The bridge for clients of version 1."""
+    from roost.sdk.bridged import client_in_v2
+
+    return client_in_v2(channel)
+
+
 async def serve(
-    agent: Agent, channel: MessageChannel, *, principal: str | None = None, bridge: Bridge | None = None
+    agent: Agent, channel: MessageChannel, *, principal: str | None = None, bridge: Bridge | None = through_v1
 ) -> None:
     """Serves one connection to its end.
 
@@ -54,17 +62,21 @@ async def _serve_stdio(agent: Agent) -> None:
     from roost.transport.stdio import open_stdio
 
     channel = await open_stdio()
-    link = agent.connect(channel)
     loop = asyncio.get_running_loop()
+    link: AgentLink | None = None
     ending: list[asyncio.Task[None]] = []
 
     def end() -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)  # a second one does what it always does
-        ending.append(loop.create_task(link.connection.close()))
+        if link is None:
+            channel.close()
+        else:
+            ending.append(loop.create_task(link.connection.close()))
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
+    link = agent.connect(await choose_dialect(channel, through_v1))
     await link.connection.wait_closed()
     _leave()
 

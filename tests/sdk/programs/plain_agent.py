@@ -68,7 +68,7 @@ def main():
         method, params = message.get("method"), message.get("params")
         if method == "initialize":
             result = {
-                "protocolVersion": 1 if "--v1" in sys.argv else 2,
+                "protocolVersion": 9 if "--v9" in sys.argv else 2,
                 "info": {"name": "plain", "version": "0"},
                 "capabilities": {"session": {}},
                 "authMethods": [

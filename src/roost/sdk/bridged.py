@@ -1,0 +1,245 @@
+"""A channel whose other end speaks v1, as one whose other end speaks v2: a bridge, its clock and its two queues.
+
+agent_in_v2(channel)     to a v1 agent, for a client of ours
+client_in_v2(channel)    to a v1 client, for an agent of ours
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import stat
+from collections import deque
+from typing import Any, Final
+
+from roost.acp.bridge.events import Note
+from roost.acp.bridge.v1_agent import V1AgentBridge
+from roost.acp.bridge.v1_client import V1ClientBridge
+from roost.errors import RpcError
+from roost.rpc.messages import LIMIT_EXCEEDED, NULL_ID, error_bytes
+from roost.transport.messages import MessageChannel, MessageListener
+
+log = logging.getLogger("roost.bridge")
+
+_LEVELS: Final = {"info": logging.INFO, "warning": logging.WARNING}
+_SHOWN_FILE_BYTES: Final = 1 << 20  # of a file that a patch is shown with: more is no diff anybody reads
+
+
+def agent_in_v2(channel: MessageChannel) -> MessageChannel:
+    """No files and terminals are offered to the agent: it uses those of the machine it runs on."""
+    bridge = V1AgentBridge(nonce=os.urandom(4).hex())
+    return BridgedChild(channel, bridge) if hasattr(channel, "exit_code") else BridgedChannel(channel, bridge)
+
+
+def client_in_v2(channel: MessageChannel) -> MessageChannel:
+    """MCP servers are looked up on this machine, and files that a patch is about are read from it."""
+    return BridgedChannel(channel, V1ClientBridge(which=shutil.which, read_file=_text_of), agent_is_here=True)
+
+
+class BridgedChannel:
+    """Holds nothing back: what one side sends has gone to the other when the call returns, or is in a queue of it.
+
+    `agent_is_here`: who listens here is the agent, and the client is at the other end; else the other way round.
+    """
+
+    def __init__(
+        self, channel: MessageChannel, bridge: V1AgentBridge | V1ClientBridge, *, agent_is_here: bool = False
+    ) -> None:
+        self._channel = channel
+        self._bridge = bridge
+        self._answers_overflow = agent_is_here
+        here, there = (
+            (bridge.from_south, bridge.from_north) if agent_is_here else (bridge.from_north, bridge.from_south)
+        )
+        self._from_here, self._from_there = here, there
+        self._for_here, self._for_there = (
+            (bridge.south, bridge.north) if agent_is_here else (bridge.north, bridge.south)
+        )
+        self._loop = asyncio.get_running_loop()
+        self._listener: MessageListener | None = None
+        self._inbox: deque[bytes] = deque()
+        self._reading = True
+        self._scheduled = False
+        self._has_ended = False  # the other end says no more; told once what came before has been delivered
+        self._told_end = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def peer(self) -> str:
+        return self._channel.peer
+
+    @property
+    def queued(self) -> int:
+        return self._channel.queued
+
+    # ---- as a channel
+
+    def open(self, listener: MessageListener) -> None:
+        self._listener = listener
+        self._channel.open(self)
+
+    def send(self, messages: list[bytes]) -> None:
+        now = self._loop.time()
+        for message in messages:
+            self._from_here(message, now)
+        self._pass_on()
+        if self._inbox:
+            self._wake()  # never from within a call of the listener's own
+
+    def pause_reading(self) -> None:
+        self._reading = False
+        self._channel.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._reading = True
+        self._channel.resume_reading()
+        self._wake()
+
+    def close(self) -> None:
+        self._reading = True
+        self._wake()
+        self._channel.close()
+
+    def abort(self) -> None:
+        self._stop()
+        self._channel.abort()
+
+    # ---- as the listener of what it wraps
+
+    def received(self, messages: list[bytes]) -> None:
+        now = self._loop.time()
+        for message in messages:
+            self._from_there(message, now)
+        self._pass_on()
+        self._deliver()
+
+    def overflowed(self, count: int, limit: int) -> None:
+        if self._answers_overflow:  # in v1, and about no message the bridge knows
+            log.warning("%s sent %d message(s) over max_line_bytes, which is %d", self.peer, count, limit)
+            data = {"limit": "max_line_bytes", "bound": limit}
+            error = error_bytes(NULL_ID, RpcError(LIMIT_EXCEEDED, "Limit exceeded: max_line_bytes", data))
+            self._channel.send([error] * count)
+        elif self._listener is not None:
+            self._listener.overflowed(count, limit)
+
+    def congested(self) -> None:
+        if self._listener is not None:
+            self._listener.congested()
+
+    def eased(self) -> None:
+        if self._listener is not None:
+            self._listener.eased()
+
+    def ended(self) -> None:
+        # An agent that has answered its prompt and gone has ended its turn: nothing more comes that it waits for.
+        self._expire(self._loop.time() + self._bridge.limits.settle_grace)
+        self._has_ended = True
+        self._deliver()
+
+    def closed(self, error: Exception | None) -> None:
+        self._reading = True
+        self._has_ended = True
+        self._deliver()
+        self._stop()
+        if self._listener is not None:
+            self._listener.closed(error)
+
+    # ---- the bridge
+
+    def _pass_on(self) -> None:
+        """Everything a call to the bridge has brought about."""
+        outward = self._for_there()
+        if outward:
+            self._channel.send(outward)
+        self._inbox += self._for_here()
+        for event in self._bridge.events():
+            if isinstance(event, Note):
+                log.log(_LEVELS[event.level], "%s: %s", self.peer, event.text)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        due, timer = self._bridge.next_deadline(), self._timer
+        if timer is not None:
+            if due is not None and timer.when() == due:
+                return
+            timer.cancel()
+        self._timer = None if due is None or self._told_end else self._loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        timer, self._timer = self._timer, None
+        self._expire(self._loop.time() if timer is None else max(self._loop.time(), timer.when()))
+        self._deliver()
+
+    def _expire(self, now: float) -> None:
+        self._bridge.expire(now)
+        self._pass_on()
+
+    def _wake(self) -> None:
+        if not self._scheduled and self._listener is not None:
+            self._scheduled = True
+            self._loop.call_soon(self._woken)
+
+    def _woken(self) -> None:
+        self._scheduled = False
+        self._deliver()
+
+    def _deliver(self) -> None:
+        listener = self._listener
+        if listener is None or not self._reading or self._told_end:
+            return
+        while self._inbox and self._reading:
+            messages = list(self._inbox)
+            self._inbox.clear()
+            listener.received(messages)
+        if self._has_ended and not self._inbox and not self._told_end:
+            self._told_end = True
+            listener.ended()
+
+    def _stop(self) -> None:
+        self._told_end = True
+        self._inbox.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class BridgedChild(BridgedChannel):
+    """One to a process, which can tell how that ended."""
+
+    @property
+    def pid(self) -> int:
+        return int(self._child.pid)
+
+    @property
+    def exit_code(self) -> int | None:
+        code: int | None = self._child.exit_code
+        return code
+
+    @property
+    def last_words(self) -> str:
+        """The end of what it said on stderr."""
+        return str(self._child.last_words)
+
+    async def wait_exited(self) -> int:
+        return int(await self._child.wait_exited())
+
+    @property
+    def _child(self) -> Any:
+        return self._channel
+
+
+def _text_of(path: str) -> str | None:
+    try:
+        with open(path, "rb", opener=_open_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            data = file.read(_SHOWN_FILE_BYTES + 1)
+        return None if len(data) > _SHOWN_FILE_BYTES else data.decode()
+    except (OSError, ValueError):
+        return None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a pipe would make everything wait
