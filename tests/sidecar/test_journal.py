@@ -420,3 +420,46 @@ def test_without_a_journal_there_is_no_inventory() -> None:
     rig = Rig()
     reply = rig.ask(rig.connect("me"), AcpSessionRequest("", "_roost/sessions", None))
     assert reply == AcpErrorResponse("unsupported", "_roost/sessions: this daemon keeps no journal")
+
+
+def counting(agent: Agent, message: Json) -> bool:
+    """Calls its first session the same each time it is started."""
+    if message.get("method") == "session/new":
+        agent.session_id = "session-1"
+    return v2_turn(agent, message)
+
+
+def test_an_agent_that_calls_each_first_session_the_same_gets_further_ids_for_kept_ones() -> None:
+    rig, shelf, me = kept(counting)
+    first = rig.create(me, protocol_version=2).session_id
+    rig.ask(me, AcpCloseSessionRequest(first))
+    second = rig.create(me, protocol_version=2).session_id
+    assert (first, second) == ("session-1", "session-1~2")
+    assert shelf.sessions[second].live_id == "session-1"
+    rig.request(me, second, "session/prompt", PROMPT)
+    assert rig.agent.requests("session/prompt")[0]["params"]["sessionId"] == "session-1"
+    assert {note["params"]["sessionId"] for note in rig.notifications(me)} == {second}
+    rig.agent.exit(1)
+    assert rig.agent.requests("session/resume")[0]["params"]["sessionId"] == "session-1"
+
+
+def test_two_live_sessions_of_one_id_still_collide() -> None:
+    rig, _, me = kept(counting)
+    rig.create(me, protocol_version=2)
+    reply = rig.ask(me, create_request(protocol_version=2))
+    assert reply == AcpErrorResponse("conflict", "session id collision: session-1")
+
+
+def test_a_cancel_of_the_sidecars_own_names_the_session_as_its_agent_does() -> None:
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") == "session/new":
+            agent.session_id = "session-1"
+        return accepting(agent, message)
+
+    rig, _, me = kept(script, inactivity_timeout=30.0)
+    rig.ask(me, AcpCloseSessionRequest(rig.create(me, protocol_version=2).session_id))
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    rig.advance(35)
+    assert [message["params"]["sessionId"] for message in rig.agent.requests("session/cancel")] == ["session-1"]

@@ -39,7 +39,7 @@ def tell(session: Session, link: Link, params: bytes | None = None) -> SidecarEr
 
     What it returns is why the agent could not be told: it does not read. The grace ends its turn all the same.
     """
-    params = params or msgspec.json.encode({"sessionId": session.id})
+    params = params or msgspec.json.encode({"sessionId": session.live_id})
     problem = None
     try:
         link.admit_input(len(params))

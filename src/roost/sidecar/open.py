@@ -12,7 +12,7 @@ from roost.errors import ProcessError, RemoteProtocolError, SidecarError
 from roost.sidecar.callbacks import Asks
 from roost.sidecar.callers import Connection
 from roost.sidecar.closing import end_agent, end_session
-from roost.sidecar.commands import AgentQuery, SpawnAgent
+from roost.sidecar.commands import AgentQuery, SessionQuery, SpawnAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.facts import Facts
@@ -223,8 +223,23 @@ def open_new(context: Context, bootstrap: Bootstrap, connection: Connection) -> 
     launch = bootstrap.link.launch
     params = {"cwd": launch.cwd, "mcpServers": msgspec.Raw(launch.mcp_servers.encode())}
     opened = yield from bootstrap.request("session/new", params, "session_open_timeout")
-    session_id = string(opened.get("sessionId")) or bootstrap.process
-    return adopt(context, bootstrap, connection, session_id, opened)
+    live_id = string(opened.get("sessionId")) or bootstrap.process
+    session_id = yield from free_id(context, connection, live_id)
+    return adopt(context, bootstrap, connection, session_id, opened, live_id=live_id)
+
+
+def free_id(context: Context, connection: Connection, live_id: str) -> Conversation[str]:
+    """The id a kept session goes by: its agent's, or a further one where the journal has a session of that id already.
+
+    Agents that count their sessions begin again at each start; a live session of the same id is a collision still.
+    """
+    if not context.keeper.enabled or not connection.caller.named or context.sessions.find(live_id) is not None:
+        return live_id
+    session_id, number = live_id, 1
+    while isinstance((yield from context.load(SessionQuery(session_id))), StoredSession):
+        number += 1
+        session_id = f"{live_id}~{number}"
+    return session_id
 
 
 def adopt(
@@ -234,9 +249,11 @@ def adopt(
     session_id: str,
     opened: Json,
     *,
+    live_id: str | None = None,
     record: StoredSession | None = None,
 ) -> Session:
-    """Makes a session of a bootstrapped agent; `record` is what the journal has of it already.
+    """Makes a session of a bootstrapped agent, which calls it `live_id` if not the same; `record` is what the journal
+    has of it already.
 
     Raises SidecarError when that cannot be.
     """
@@ -254,6 +271,7 @@ def adopt(
         raise limit_exceeded("max_frame_bytes", limits.max_frame_bytes, subject)
     bootstrap.asks.session_id = session_id
     session = Session(context, session_id, connection.caller, link, bootstrap.asks, facts)
+    session.live_id = live_id or session_id
     link.sink = session
     for hearer in session.audience:
         hearer.hears[session] = None
