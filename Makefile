@@ -13,7 +13,7 @@ help:
 	@echo "make fmt     format the code"
 	@echo "make gen     write everything generated from schema/"
 	@echo "make bench   measure, side by side with peers"
-	@echo "make soak    N=20000 random schedules nobody has seen, and a minute of chaos among real processes"
+	@echo "make soak    N=20000 random schedules nobody has seen, a minute of chaos, KILLS=50 journals killed at random"
 	@echo "make docs    write the API reference to build/docs"
 
 $(STAMP): pyproject.toml
@@ -53,9 +53,11 @@ bench: $(STAMP)
 	$(BIN)/python -m bench
 
 N ?= 20000
+KILLS ?= 50
 soak: $(STAMP)
 	$(BIN)/python -m tests.simulation.run --count $(N)
 	ROOST_CHAOS_SECONDS=60 $(BIN)/pytest --timeout 300 tests/chaos
+	ROOST_KILLS=$(KILLS) $(BIN)/pytest tests/store/test_sqlite_killed.py tests/durability/test_random_kills.py
 
 docs: $(STAMP)
 	$(BIN)/python -m tools.make_docs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.errors import SidecarError
-from roost.host import PermissionRequest
+from roost.errors import SidecarError, StoreError
+from roost.host import PermissionRequest, embedded
 from roost.sidecar.journal import Kind
 from tests.durability.house import House, ask, kinds, listed, prompt, said, send, updates
 
@@ -129,3 +129,13 @@ async def test_with_a_full_disk_a_consent_is_a_refusal(house: House) -> None:
     assert filled == ["end_turn"]
     [answer] = house.heard(None)
     assert answer["result"] == {"outcome": {"outcome": "selected", "optionId": "n"}}
+
+
+async def test_a_program_with_a_sidecar_of_its_own_hears_of_it_as_well(house: House) -> None:
+    house.journal.write_bytes(b"Dear diary, " * 400)
+    before = files(house)
+    with pytest.raises(StoreError) as caught:
+        async with embedded(caller="me", journal=house.journal):
+            pytest.fail("it began without its journal")
+    assert caught.value.code == "damaged"
+    assert files(house) == before

@@ -63,12 +63,23 @@ async def embedded(
     roots: Sequence[Path] | None = None,
     environment: Mapping[str, str] | None = None,
     let_through: Sequence[str] = (),
+    journal: str | Path | None = None,
 ) -> AsyncIterator[Host]:
-    """A host with a sidecar of its own in this event loop; its agents end with the block."""
+    """A host with a sidecar of its own in this event loop; its agents end with the block.
+
+    `journal`: a file that keeps the sessions of a named caller, for the next time. Raises StoreError when it cannot
+    be used.
+    """
     from roost.daemon.daemon import Daemon
 
-    daemon = Daemon(limits=limits, roots=roots, environment=environment, let_through=let_through)
+    store = None
+    if journal is not None:
+        from roost.store.sqlite import SqliteStore
+
+        store = SqliteStore(journal)
+    daemon = Daemon(limits=limits, roots=roots, environment=environment, let_through=let_through, store=store)
     try:
+        await daemon.open()
         host = await attach(daemon, caller=caller)
         try:
             yield host
