@@ -1,6 +1,7 @@
 """An agent in one file of the standard library, whose prompt says what it does. `--v1` speaks ACP v1.
 
-Run it as `python -I -S scripted_agent.py [--v1] [FLAG]`; the prompt is WORD [ARGUMENT].
+Run it as `python -I -S scripted_agent.py [--v1] [FLAG]`; the prompt is WORD [ARGUMENT]. `--session=ID` chooses the
+session's id; with `--memory=FILE` it remembers its prompts there, and knows the session of that file again.
 """
 
 import base64
@@ -11,7 +12,9 @@ import subprocess
 import sys
 
 V1 = "--v1" in sys.argv
-SESSION = "session-1"
+FLAGS = dict(word.split("=", 1) for word in sys.argv if word.startswith("--") and "=" in word)
+SESSION = FLAGS.get("--session", "session-1")
+MEMORY = FLAGS.get("--memory")
 REASONS = {}
 
 
@@ -114,6 +117,9 @@ def work(words, cwd):
         say(f"{argument}={os.environ.get(argument)}")
     elif word == "cwd":
         say(cwd)
+    elif word == "recall":
+        with open(MEMORY) as memory:
+            say(f"remembered: {'; '.join(memory.read().splitlines())}", "m3")
     elif word == "flood":
         for number in range(int(argument)):
             say(f"line {number}\n")
@@ -161,7 +167,10 @@ def work(words, cwd):
 
 
 def prompted(message, cwd):
-    words = "".join(block.get("text", "") for block in message["params"]["prompt"])
+    words = message["params"]["prompt"][-1].get("text", "")
+    if MEMORY:
+        with open(MEMORY, "a") as memory:
+            memory.write(f"{words}\n")
     if words == "refuse":
         error = {"code": -32602, "message": "no such prompt", "data": {"hint": "try another"}}
         os.write(2, b"refusing\n")
@@ -192,7 +201,7 @@ def main():
                 result = {"protocolVersion": 1, "agentCapabilities": {}}
             else:
                 result = {"protocolVersion": 2, "info": {"name": "scripted", "version": "1.2"}}
-                result["capabilities"] = {"session": {}}
+                result["capabilities"] = {"session": {"resume": {}} if MEMORY else {}}
             if "--other-version" in sys.argv:
                 result["protocolVersion"] = 3 - asked
             send({"id": message["id"], "result": result})
@@ -201,6 +210,9 @@ def main():
             if "--early" in sys.argv:
                 update("session_info_update", title="early bird")
             send({"id": message["id"], "result": {"sessionId": SESSION}})
+        elif method == "session/resume" and MEMORY and os.path.exists(MEMORY):
+            cwd = message["params"]["cwd"]
+            send({"id": message["id"], "result": {}})
         elif method == "session/prompt":
             prompted(message, cwd)
         elif method is not None and "id" in message and method != "initialize":
