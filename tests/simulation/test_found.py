@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from roost.sidecar import events
-from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.rig import Rig, Shelf, create_request
 
 
 def test_the_agent_of_a_caller_that_left_while_it_started_asks_nobody_and_is_answered() -> None:
@@ -85,3 +87,33 @@ def test_a_caller_that_comes_back_while_its_last_session_ends_keeps_what_it_open
     agent.exit(0)
     third = rig.connect("alice")
     assert rig.state(third, kept).session_id == kept
+
+
+def test_two_requests_to_a_sleeping_session_wake_it_once() -> None:
+    """Seed 904: both had looked it up before either had begun to wake it."""
+    rig = Rig(journal=Shelf(), sleep_after=10.0)
+    rig.capabilities = {"loadSession": True}
+    connection = rig.connect("alice")
+    session = rig.create(connection).session_id
+    rig.advance(20)
+    held: list[Any] = []
+    follow, rig._follow = rig._follow, held.append  # type: ignore[method-assign]
+    first, second = rig.prompt(connection, session), rig.prompt(connection, session)
+    rig._follow = follow  # type: ignore[method-assign]
+    for event in held:
+        rig.feed(event)
+    for prompt in (first, second):
+        assert rig.rpc(connection, prompt)["result"] == {"stopReason": "end_turn"}
+    assert len(rig.agents) == 2
+
+
+def test_a_caller_may_leave_while_the_journal_takes_its_session() -> None:
+    """Seed 1000: it was taken off the audience of its session twice."""
+    rig = Rig(journal=Shelf())
+    assert rig.shelf is not None
+    rig.shelf.stuck = True
+    connection = rig.connect("alice")
+    rig.send(connection, create_request())
+    rig.leave(connection)
+    rig.advance(60)
+    rig.assert_nothing_left()

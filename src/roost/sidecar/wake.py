@@ -35,9 +35,9 @@ def session_of(context: Context, connection: Connection, session_id: str) -> Con
         if waking is None:
             break
         yield waking
-    record = yield from record_of(context, connection, session_id)
-    settlement = caller.waking[session_id] = context.stage.wait()
+    settlement = caller.waking[session_id] = context.stage.wait()  # before the look-up, or two would wake it
     try:
+        record = yield from record_of(context, connection, session_id)
         return (yield from wake(context, connection, record))
     finally:
         del caller.waking[session_id]
