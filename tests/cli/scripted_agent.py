@@ -213,6 +213,9 @@ def main():
         elif method == "session/resume" and MEMORY and os.path.exists(MEMORY):
             cwd = message["params"]["cwd"]
             send({"id": message["id"], "result": {}})
+        elif method == "session/resume":
+            data = {"sessionId": message["params"]["sessionId"]}
+            send({"id": message["id"], "error": {"code": -32002, "message": "no such session", "data": data}})
         elif method == "session/prompt":
             prompted(message, cwd)
         elif method is not None and "id" in message and method != "initialize":

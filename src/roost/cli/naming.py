@@ -33,8 +33,8 @@ def short_ids(rows: Iterable[Row]) -> dict[str, str]:
             continue
         around = (reversed(spellings[max(0, place - 2) : place]), spellings[place + 1 : place + 3])
         others = (other for side in around for other in _first_of_another(side, ident))
-        length = max(SHORTEST, 1 + max((_shared(spelling, other) for other in others), default=0))
-        names[ident] = spelling[:length] if length <= len(spelling) or len(spelling) < SHORTEST else ident
+        needed = 1 + max((_shared(spelling, other) for other in others), default=0)
+        names[ident] = spelling[: max(SHORTEST, needed)] if needed <= len(spelling) else ident
     return names
 
 
