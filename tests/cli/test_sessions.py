@@ -44,9 +44,9 @@ def test_a_run_leaves_its_session_asleep_and_says_how_to_go_on() -> None:
 
 
 def test_the_advice_names_what_was_given_to_the_run(tmp_path: Path) -> None:
-    result = roost("run", "--caller", "a b", "--socket", str(tmp_path / "s"), scripted(), "say hi")
+    result = roost("run", "--caller", "me", "--socket", str(tmp_path / "a b"), scripted(), "say hi")
     said = result.stderr.splitlines()[-1]
-    assert said == f"roost: resume with: roost resume --caller 'a b' --socket {tmp_path / 's'} 1"
+    assert said == f"roost: resume with: roost resume --caller me --socket '{tmp_path / 'a b'}' 1"
 
 
 def test_with_json_the_id_is_in_the_output_and_nothing_on_stderr() -> None:
@@ -70,8 +70,11 @@ def test_the_sessions_of_another_caller_are_not_mine() -> None:
     assert roost("log", "abc").exit_code == 1
 
 
-def test_no_name_at_all_is_a_misuse() -> None:
-    assert roost("ps", "--caller", "").exit_code == 1
+@pytest.mark.parametrize("name", ["", "a b", "~1"])
+def test_what_is_no_name_is_a_misuse(name: str) -> None:
+    result = roost("ps", "--caller", name)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"roost: --caller {name}: a caller's name is ")
 
 
 def test_the_list_for_people_has_columns() -> None:

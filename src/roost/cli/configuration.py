@@ -40,9 +40,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def wanted(config_file: str | None, socket: str | None, caller: str | None = None, *, journal: bool = True) -> Wanted:
     """Raises Failure for what is wrong with the configuration or the options."""
+    from roost.sidecar.gate import CALLER_NAME, NAME_RULE
+
     config = read_config(config_file)
-    if caller == "":
-        raise Failure(ExitStatus.USAGE, "--caller needs a name")
+    name = config.cli.caller if caller is None else caller
+    if not CALLER_NAME.match(name):
+        where = f"{config.path}: cli.caller" if caller is None else "--caller"
+        raise Failure(ExitStatus.USAGE, f"{where} {name}: {NAME_RULE}")
     return Wanted(config=config, socket=socket, caller=caller or "", journal=journal and config.store.enabled)
 
 
