@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from roost.errors import RoostError
 from roost.host import Host, Notification, PermissionRequest
+from roost.host.session import PermissionHandler
 from roost.sidecar.journal import Kind
 from tests.durability.house import House, body, history, kinds, listed, said, send, shown, updates
 
@@ -28,10 +30,12 @@ async def allow(request: PermissionRequest) -> str:
     return "once"
 
 
-async def until_killed(host: Host, agent: str, work: Path, text: str, version: int = 2) -> None:
+async def until_killed(
+    host: Host, agent: str, work: Path, text: str, version: int = 2, on_permission: PermissionHandler = allow
+) -> None:
     """One session with one prompt; the daemon dies of it."""
     with contextlib.suppress(RoostError):
-        session = await host.create_session(agent, cwd=str(work), protocol_version=version, on_permission=allow)
+        session = await host.create_session(agent, cwd=str(work), protocol_version=version, on_permission=on_permission)
         await session.prompt(text)
         pytest.fail("the daemon lives")
 
@@ -86,6 +90,22 @@ async def test_a_decision_is_in_the_journal_before_its_agent_hears_of_it(house: 
     assert house.heard(None) == []
     _, entries = await house.stored(await only_session(house))
     assert kinds(entries) == [Kind.PROMPT, Kind.PERMISSION, Kind.DECISION, Kind.INTERRUPTED]
+
+
+async def test_a_decision_nobody_took_is_in_the_journal_before_its_agent_hears_of_it(house: House) -> None:
+    async def hesitate(request: PermissionRequest) -> str:
+        await asyncio.Event().wait()
+        return "once"
+
+    limits = {"callback_timeout": 0.05}
+    async with house.daemon(kill_at="decision passed on", limits=limits) as daemon, daemon.host() as host:
+        await until_killed(host, house.agent, house.work, "ask", on_permission=hesitate)
+        await daemon.died()
+    assert house.heard(None) == []
+    _, entries = await house.stored(await only_session(house))
+    [decision] = [body(entry) for entry in entries if entry.kind is Kind.DECISION]
+    assert decision["by"] == "policy"
+    assert "callback_timeout" in decision["refused"]
 
 
 async def test_a_decision_its_agent_has_written_down_is_in_the_journal(house: House) -> None:

@@ -156,6 +156,26 @@ def test_a_decision_is_in_the_journal_before_the_agent_hears_of_it() -> None:
     assert json.loads(shelf.entries[session][-1].body)["by"] == "caller"
 
 
+@pytest.mark.parametrize("how", ["timeout", "leaving", "cancel"])
+def test_a_decision_nobody_took_is_in_the_journal_before_the_agent_hears_of_it(how: str) -> None:
+    rig, shelf, me = kept(accepting, callback_timeout=5.0)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    ask_permission(rig)
+    shelf.stuck = True
+    if how == "timeout":
+        rig.advance(6)
+    elif how == "leaving":
+        rig.leave(me)
+    else:
+        rig.request(me, session, "session/cancel")
+    assert shelf.kinds(session)[-1] == "decision"
+    assert rig.agent.answers() == []
+    rig.store()
+    outcome = rig.agent.answers()[0]["result"]["outcome"]
+    assert outcome == ({"outcome": "cancelled"} if how == "cancel" else {"outcome": "selected", "optionId": "n"})
+
+
 def test_a_decision_that_cannot_be_kept_is_no_consent() -> None:
     rig, shelf, me = kept()
     rig.create(me, protocol_version=2)

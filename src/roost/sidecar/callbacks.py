@@ -117,20 +117,20 @@ class Asks:
             reply = payload.reply if isinstance(payload, AcpPermissionCallbackResponse) else "reject"
             result = permissions.outcome(reply, inbound.params)
             self._keep_decision(ask, "caller", reply=reply, result=msgspec.Raw(result))
-            self._context.stage.start(self._pass_on(ask, result))
+            self._context.stage.start(self._pass_on(ask, result, permissions.refusal(inbound.params)))
         else:
             text = payload.response if isinstance(payload, AcpHostRequestCallbackResponse) else None
             self._keep_decision(ask, "caller", answered=text is not None)
             self._answer_host_request(inbound, text)
 
-    def _pass_on(self, ask: Ask, result: bytes) -> Conversation[None]:
-        """A decision reaches the agent when it is durable; what cannot be kept is no consent."""
+    def _pass_on(self, ask: Ask, result: bytes, otherwise: bytes) -> Conversation[None]:
+        """A decision reaches the agent when it is durable; what cannot be kept is no consent: `otherwise` is told."""
         if self.journal is not None:
             try:
                 yield from self.journal.promise()
             except SidecarError as error:
                 self._context.note("error", f"{self._link.process}: a decision could not be kept: {error}")
-                result = permissions.refusal(ask.inbound.params)
+                result = otherwise
         self._link.answer(ask.inbound.token, result)
 
     def _keep_question(self, ask: Ask) -> None:
@@ -164,7 +164,8 @@ class Asks:
 
     def _timed_out(self, ask: Ask) -> None:
         if self._close(ask):
-            self._refuse(ask, f"no answer within callback_timeout ({self._context.limits.callback_timeout:g} s)")
+            timeout = self._context.limits.callback_timeout
+            self._refuse(ask, f"no answer within callback_timeout ({timeout:g} s)", was_asked=True)
 
     def withdrawn(self, token: int) -> None:
         """The agent took its question back; it is still owed an answer (CAN-4)."""
@@ -178,7 +179,7 @@ class Asks:
         for ask in list(self._open.values()):
             if ask.is_permission and self._close(ask):
                 self._keep_decision(ask, "cancel", result=msgspec.Raw(permissions.CANCELLED))
-                self._link.answer(ask.inbound.token, permissions.CANCELLED)
+                self._context.stage.start(self._pass_on(ask, permissions.CANCELLED, permissions.CANCELLED))
             elif ask.inbound.method == ELICITATION and self._close(ask):
                 self._link.answer(ask.inbound.token, b'{"action":"cancel"}')
 
@@ -186,7 +187,7 @@ class Asks:
         """One of those asked has gone; the last one to go leaves a refusal."""
         for ask in list(self._open.values()):
             if ask.asked.pop(number, None) is not None and not ask.asked and self._close(ask):
-                self._refuse(ask, "the caller has left")
+                self._refuse(ask, "the caller has left", was_asked=True)
 
     def close(self, why: str) -> None:
         """The session closes, or its agent is gone: what is open is refused, and so is what may still come."""
@@ -209,7 +210,8 @@ class Asks:
         self.last_settled = self._context.stage.now
         return True
 
-    def _refuse(self, ask: Ask, why: str, *, cancelled: bool = False) -> None:
+    def _refuse(self, ask: Ask, why: str, *, cancelled: bool = False, was_asked: bool = False) -> None:
+        """`was_asked`: somebody could have decided otherwise, so this is a decision like theirs."""
         inbound = ask.inbound
         self._refusals += 1
         # The first few are told; an agent that goes on asking must not fill the log.
@@ -218,7 +220,10 @@ class Asks:
         self._keep_decision(ask, "policy", refused=why)
         if ask.is_permission:
             result = permissions.CANCELLED if cancelled else permissions.refusal(inbound.params)
-            self._link.answer(inbound.token, result)
+            if was_asked:
+                self._context.stage.start(self._pass_on(ask, result, result))
+            else:
+                self._link.answer(inbound.token, result)
         elif inbound.method == ELICITATION:
             self._link.answer(inbound.token, b'{"action":"cancel"}')
         elif cancelled:
