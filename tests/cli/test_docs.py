@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from roost.cli.main import main
+from roost.cli.main import COMMANDS, main
 from tests.cli.rig import objects, roost, scripted
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
@@ -16,6 +16,26 @@ PAGE = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="
 
 def section(title: str) -> str:
     return re.split(r"(?m)^## ", PAGE.partition(f"\n## {title}\n")[2])[0]
+
+
+# Said once for all commands about kept sessions.
+EVERYWHERE = {"--socket", "--config", "--caller"}
+
+
+@pytest.mark.parametrize("name", ["ps", "resume", "log", "config"])
+def test_every_option_of_a_command_about_sessions_is_on_the_page(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    real = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+    shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", section(f"roost {name}")))
+    assert real <= shown | EVERYWHERE
+    assert shown <= real
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_is_on_the_page(name: str) -> None:
+    titles = " ".join(re.findall(r"(?m)^## (.*)$", PAGE))
+    assert re.search(rf"\b{name}\b", titles) or name == "check"
 
 
 @pytest.mark.parametrize("name", ["run", "agents", "daemon"])

@@ -131,7 +131,8 @@ def test_a_log_can_be_followed_through_sleep_and_waking(served: Program, socket:
     with program("log", "--follow", *form, "--socket", socket, "abc") as log:
         log.until("first")
         assert roost("resume", "--socket", socket, "abc", "say second").exit_code == 0
-        log.read_until(lambda program: program.stdout.count(b"end_turn") >= 2)
+        end = b'"kind":"turn"' if form else b"Turn ended"
+        log.read_until(lambda program: program.stdout.count(end) == 2)
         log.interrupt()
         assert log.end() == 0
         assert log.stderr == b""

@@ -24,7 +24,7 @@ from roost.cli.permission import Decision, Policy, allow, deny
 from roost.cli.question import ask, no_answer
 from roost.cli.status import ExitStatus, Failure, say
 from roost.cli.view import View
-from roost.errors import RoostError, SidecarError
+from roost.errors import ConnectionClosed, RoostError, SidecarError
 from roost.host.events import AgentExited, HostEvent, Notification, PermissionRequest
 from roost.host.host import Host
 from roost.host.session import Session
@@ -205,6 +205,8 @@ class Errand:
                 if error.code == "conflict":  # its turn ends without us; the daemon sees to the rest
                     say(f"the session goes on: {error}")
             self._short_id = short_ids(await list_sessions(sidecar.host)).get(session.id, session.id)
+        except ConnectionClosed:
+            return  # told where the turn is followed
         except RoostError as error:
             say(f"the session could not be put to rest: {error}")
 
