@@ -144,7 +144,8 @@ class Errand:
                 try:
                     await self._follow(session.prompt(order.prompt))
                 except RoostError:
-                    await self._leave_behind(sidecar, session)
+                    if sidecar.journal:  # any other ends with the connection
+                        await self._leave_behind(sidecar, session)
                     raise
                 await self._leave_behind(sidecar, session)
         except RoostError as error:
