@@ -26,6 +26,7 @@ def no_journal(request: pytest.FixtureRequest, nobody_elses_daemon: None, tmp_pa
 
 
 @pytest.fixture
-def journal(nobody_elses_daemon: None, tmp_path: Path) -> Path:
-    """Everything is as it comes, so what happens is kept here."""
+def journal(nobody_elses_daemon: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Everything is as it comes, so what happens is kept here; agents work in a folder of the test."""
+    monkeypatch.chdir(tmp_path)
     return tmp_path / "data" / "roost" / "journal.db"
