@@ -14,6 +14,7 @@ import roost
 from roost import connect
 from roost.acp import v2
 from roost.host import Notification
+from tests.cli.rig import roost as run_command
 from tests.interop.installed import python_sdk_examples
 
 TIMEOUT = 45
@@ -67,6 +68,24 @@ async def test_our_client_holds_a_conversation_in_v2_with_an_example_agent(
             assert turn.end.stop_reason == "end_turn"
             assert words in turn.end.text
         await session.close()
+
+
+@pytest.mark.parametrize("name", ["echo_agent.py", "agent.py"])
+async def test_the_sidecar_shows_an_example_agent_in_v2(examples: Path, tmp_path: Path, name: str) -> None:
+    async with asyncio.timeout(TIMEOUT), roost.host.embedded() as host:
+        session = await host.create_session(f"{sys.executable} {examples / name}", cwd=str(tmp_path))
+        turn = session.prompt("good morning")
+        updates = [event.raw_update async for event in turn if isinstance(event, Notification)]
+        assert turn.stop_reason == "end_turn"
+        assert [update["sessionUpdate"] for update in updates][:2] == ["user_message", "state_update"]
+        assert "good morning" in str(updates)
+        await session.close()
+
+
+def test_roost_run_runs_an_example_agent(examples: Path) -> None:
+    result = run_command("run", f"{sys.executable} {examples / 'echo_agent.py'}", "good morning")
+    assert result.exit_code == 0, result.stderr
+    assert "good morning" in result.stdout
 
 
 async def converse(cwd: Path, prompt: str, policy: str, *command: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Gauge, Limits
 
 if TYPE_CHECKING:
+    from roost.acp.bridge.negotiation import Version
     from roost.sidecar.callers import Callers
     from roost.sidecar.link import Link
     from roost.sidecar.sessions import Sessions
@@ -35,6 +36,7 @@ class Context:
         self.links: dict[str, Link] = {}
         self.processes = Gauge("processes", limits.processes, self.warn)
         self.shutting_down = False
+        self.spoken: dict[tuple[str, str], Version] = {}  # by agent type and program: what it was found to speak
         self._commands: list[Command] = []
         self._loads: dict[int, Wait] = {}
         self._last_ticket = 0

@@ -8,7 +8,7 @@ whatever a line brings about has happened before the next line is looked at.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -25,6 +25,9 @@ from roost.sidecar.launch import Launch
 from roost.sidecar.limits import WARN_AT, Gauge
 from roost.sidecar.payloads import UNREADABLE
 from roost.wire.framing import LineFramer
+
+if TYPE_CHECKING:
+    from roost.sidecar.v1_side import V1Side
 
 UPDATE = "session/update"
 HANDSHAKE_CALLS = 4  # of the sidecar's own, on top of those of callers
@@ -122,10 +125,18 @@ class Link:
         self.ending: Wait | None = None  # once it is being ended: settles when it is forgotten
         self.doomed = False  # its end is near, and comes after its output: it is not paused any more
         self.queued_input = 0
+        self.v1: V1Side | None = None  # between an agent of v1 and everything here, which speaks v2
         self.last_output = stage.now
         self.activity = Activity(
             entries=limits.recent_activity, stderr_tail=limits.stderr_tail, noise_tail=limits.noise_tail
         )
+
+    def bridge_v1(self) -> None:
+        """From here on the agent speaks v1, and everybody else v2. Before anything is sent."""
+        from roost.sidecar.v1_side import V1Side  # the bridge takes a while to import
+
+        name = self.launch.agent_type
+        self.v1 = V1Side(self._context, self.process, name, lambda message: self._take([message]), self.flush)
 
     # ---- from the agent
 
@@ -145,6 +156,16 @@ class Link:
                 self._overflowed()
 
     def _read(self, lines: list[bytes]) -> None:
+        if self.v1 is None:
+            self._take(lines)
+            return
+        for line in lines:
+            if not line.lstrip().startswith((b"{", b"[")):
+                self.activity.received_garbage(line)
+            else:
+                self.v1.heard(line)
+
+    def _take(self, lines: list[bytes]) -> None:
         stage = self._context.stage
         ready, updates = stage.ready, 0
         for line in lines:
@@ -226,6 +247,8 @@ class Link:
         tail = self._framer.finish()
         if tail is not None:
             self._read([tail])
+        if self.v1 is not None:
+            self.v1.end()
         self._peer.end("the agent exited")
         self.exit.resolve(exit_code)
         self.fail_calls(AgentGone(exit_code, failure))
@@ -296,6 +319,8 @@ class Link:
 
     def flush(self) -> None:
         messages = self._peer.outgoing()
+        if self.v1 is not None:
+            messages = self.v1.sent(messages)
         if not messages or self.gone or self._choked:
             return
         data = b"\n".join(messages) + b"\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roost.errors import RoostError, SidecarError
+from roost.sidecar.bootstrap import exit_text
 from roost.sidecar.callers import Connection
 from roost.sidecar.cancel import CANCEL, cancel, tell, wait_for_end, watch_turn
 from roost.sidecar.closing import cut_short, response_line
@@ -16,7 +17,6 @@ from roost.sidecar.journal import Kind, StoredPrompt
 from roost.sidecar.keeper import IDEMPOTENCY_KEY
 from roost.sidecar.launch import shown
 from roost.sidecar.link import AgentGone, Answer, LineTooLong, Link
-from roost.sidecar.open import exit_text
 from roost.sidecar.payloads import compact, encoded, items, members, string
 from roost.sidecar.redaction import redact_params
 from roost.sidecar.sessions import Session, settled

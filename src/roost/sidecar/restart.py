@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from roost.errors import RoostError
+from roost.sidecar.bootstrap import Bootstrap, give_up, spawn
 from roost.sidecar.closing import end_agent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.facts import Facts
+from roost.sidecar.handshake import initialized
 from roost.sidecar.launch import Launch
-from roost.sidecar.open import Bootstrap, give_up, initialize, spawn
 from roost.sidecar.payloads import Json, member
 from roost.sidecar.sessions import Life, Session
 
@@ -113,11 +114,19 @@ def back_off(context: Context, session: Session, seconds: float) -> Conversation
 def reattach(context: Context, session: Session) -> Conversation[str]:
     """Starts the agent again and attaches the session natively; never a new session in silence."""
     launch = session.link.launch
-    bootstrap = spawn(context, launch, session.id, session.audience, replays=True)
-    session.starting = bootstrap.link
+    met: list[Bootstrap] = []
+
+    def meet() -> Bootstrap:
+        if session.life is not Life.RECOVERING:
+            raise RoostError(CLOSED)
+        bootstrap = spawn(context, launch, session.id, session.audience, replays=True)
+        session.starting = bootstrap.link
+        met.append(bootstrap)
+        return bootstrap
+
     try:
-        yield from initialize(context, bootstrap)
-        method = native_method(bootstrap.initialized, launch)
+        bootstrap = yield from initialized(context, meet)
+        method = native_method(bootstrap)
         if method is None:
             yield from give_up(context, bootstrap)
             return "unsupported"
@@ -125,7 +134,8 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
         if session.life is not Life.RECOVERING:
             raise RoostError(CLOSED)
     except Exception:
-        yield from give_up(context, bootstrap)
+        if met:
+            yield from give_up(context, met[-1])
         raise
     finally:
         session.starting = None
@@ -154,9 +164,12 @@ def attach_params(session_id: str, launch: Launch) -> dict[str, Any]:
     return {"sessionId": session_id, "cwd": launch.cwd, "mcpServers": servers}
 
 
-def native_method(initialized: Json, launch: Launch) -> str | None:
+def native_method(bootstrap: Bootstrap) -> str | None:
     """How this agent re-attaches a session, or None when it cannot. Only literal capabilities count."""
-    if launch.by_state:
+    link, initialized = bootstrap.link, bootstrap.initialized
+    if link.v1 is not None:  # what the bridge makes up for lasts no longer than the agent
+        return RESUME if link.v1.attaches("load") or link.v1.attaches("resume") else None
+    if link.launch.by_state:
         return RESUME if isinstance(member(initialized.get("capabilities"), "session"), dict) else None
     capabilities = initialized.get("agentCapabilities")
     if member(capabilities, "loadSession") is True:

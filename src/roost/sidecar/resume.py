@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from roost.sidecar.bootstrap import Bootstrap, handshake_failed, result_members
 from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AgentQuery, SessionQuery, TranscriptQuery
 from roost.sidecar.context import Context
@@ -12,15 +13,12 @@ from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, 
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.open import (
-    Bootstrap,
     Outcome,
     adopt,
     deliver,
-    handshake_failed,
     kept,
     open_new,
     open_session,
-    result_members,
 )
 from roost.sidecar.payloads import Json
 from roost.sidecar.restart import attach_params, native_method
@@ -99,12 +97,12 @@ def resume_launch(
 
 def attach(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversation[Json | None]:
     """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's."""
-    launch = bootstrap.link.launch
-    method = native_method(bootstrap.initialized, launch)
+    link, launch = bootstrap.link, bootstrap.link.launch
+    method = native_method(bootstrap)
     if method is None:
         return None
     params = attach_params(session_id, launch)
-    if launch.by_state:
+    if launch.by_state and (link.v1 is None or link.v1.attaches("load")):
         params["replayFrom"] = {"type": "start"}
     answer = yield from bootstrap.ask(method, params, "session_open_timeout")
     if answer.error is not None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import msgspec
 
+from roost.sidecar.bootstrap import Bootstrap, result_members
 from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AgentQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.journal import Kind, StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
-from roost.sidecar.open import Bootstrap, adopt, deliver, kept, open_session, result_members
+from roost.sidecar.open import adopt, deliver, kept, open_session
 from roost.sidecar.payloads import string
 from roost.sidecar.rest import record_of
 from roost.sidecar.restart import attach_params, native_method
@@ -69,7 +70,7 @@ def attach_record(
 ) -> Conversation[tuple[Session, str]]:
     """Native when the agent can and knows the session, else a fresh session with the history at hand."""
     launch = bootstrap.link.launch
-    method = native_method(bootstrap.initialized, launch)
+    method = native_method(bootstrap)
     if method is not None:
         answer = yield from bootstrap.ask(method, attach_params(record.live_id, launch), "session_open_timeout")
         bootstrap.forget()  # a replay was heard before, and is in the journal

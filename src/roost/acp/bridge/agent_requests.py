@@ -132,6 +132,11 @@ class Requests:
         return True
 
     @property
+    def answered(self) -> Json:
+        """The agent's own answer to `initialize`, which the bridge takes whatever version it names."""
+        return self._v1
+
+    @property
     def offered_session(self) -> Json:
         """What the client was told that sessions can do."""
         return as_object(as_object(as_object(self._advertised).get("capabilities")).get("session"))

@@ -1,0 +1,114 @@
+"""A v1 agent behind a link that speaks v2: the bridge between them, with the engine's clock.
+
+Everything above the link sees v2 only. What the bridge has for the link is taken one message at a time, never from
+within a call of the link's own: who sends something has gone on waiting before an answer comes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from roost.acp.bridge.events import LoggedOut, Note
+from roost.acp.bridge.v1_agent import V1AgentBridge
+from roost.sidecar.context import Context
+from roost.sidecar.conversation import Conversation, Timer
+
+
+class V1Side:
+    """`take` gets each message in v2; `flush` is called when there may be something to send.
+
+    The agent is offered neither files nor terminals: it uses those of the machine it runs on.
+    """
+
+    def __init__(
+        self, context: Context, process: str, name: str, take: Callable[[bytes], None], flush: Callable[[], None]
+    ) -> None:
+        # Unlike those of earlier runs, as far as that can be had without a source of chance.
+        nonce = f"{process.rpartition('-')[2]}.{int(context.stage.now * 1000):x}."
+        self._context = context
+        self._process = process
+        self._bridge = V1AgentBridge(name=name, nonce=nonce)
+        self._take = take
+        self._flush = flush
+        self._north: deque[bytes] = deque()
+        self._delivering = False
+        self._scheduled = False
+        self._timer: Timer | None = None
+        self._ended = False
+
+    def heard(self, line: bytes) -> None:
+        """One line of the agent; what it brings about has happened when this returns."""
+        self._bridge.from_south(line, self._context.stage.now)
+        self._deliver()
+
+    def sent(self, messages: list[bytes]) -> list[bytes]:
+        """Messages in v2, as the agent gets them, and what the bridge itself has to say."""
+        now = self._context.stage.now
+        for message in messages:
+            self._bridge.from_north(message, now)
+        self._settle()
+        if self._north and not self._delivering and not self._scheduled:
+            self._scheduled = True
+            self._context.stage.start(self._delivered_later())
+        return self._bridge.south()
+
+    def end(self) -> None:
+        """The agent is gone. A turn it has answered is over; what is open fails as with any agent that crashed."""
+        self._bridge.expire(self._context.stage.now + self._bridge.limits.settle_grace)
+        self._deliver()
+        self._ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @property
+    def version(self) -> Any:
+        """What the agent names as its version, or None; the shape of its answer is that of v1."""
+        return self._bridge.requests.answered.get("protocolVersion")
+
+    def attaches(self, kind: str) -> bool:
+        """Whether the agent can `load` or `resume` a session by itself."""
+        return self._bridge.requests.of_session(kind)
+
+    def _delivered_later(self) -> Conversation[None]:
+        yield self._context.stage.later
+        self._scheduled = False
+        self._deliver()
+
+    def _deliver(self) -> None:
+        if self._delivering or self._ended:
+            return
+        self._delivering = True
+        try:
+            self._settle()
+            while self._north:
+                self._take(self._north.popleft())
+                self._settle()
+        finally:
+            self._delivering = False
+        self._flush()
+
+    def _settle(self) -> None:
+        self._north += self._bridge.north()
+        for event in self._bridge.events():
+            if isinstance(event, Note):
+                self._context.note(event.level, f"{self._process}: {event.text}")
+            elif isinstance(event, LoggedOut):
+                self._context.note("info", f"{self._process}: logged out by the bridge; it lets nothing through")
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        due, timer = self._bridge.next_deadline(), self._timer
+        if timer is not None:
+            if timer.when == due and timer.action is not None:
+                return
+            timer.cancel()
+        stage = self._context.stage
+        self._timer = None if due is None or self._ended else stage.after(max(due - stage.now, 0.0), self._ring)
+
+    def _ring(self) -> None:
+        now = self._context.stage.now
+        self._bridge.expire(now if self._timer is None else max(now, self._timer.when))
+        self._timer = None
+        self._deliver()
