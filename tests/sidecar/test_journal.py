@@ -483,3 +483,35 @@ def test_a_cancel_of_the_sidecars_own_names_the_session_as_its_agent_does() -> N
     rig.agent.update(sessionUpdate="state_update", state="running")
     rig.advance(35)
     assert [message["params"]["sessionId"] for message in rig.agent.requests("session/cancel")] == ["session-1"]
+
+
+def test_a_turn_whose_prompt_is_answered_at_its_end_is_kept_as_one_turn() -> None:
+    """Agents that answer a v2 prompt when all is done, behind their idle."""
+
+    def late(agent: Agent, message: Json) -> bool:
+        if message.get("method") != "session/prompt":
+            return False
+        agent.update(sessionUpdate="state_update", state="running")
+        agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+        agent.result(message, {})
+        return True
+
+    rig, shelf, me = kept(late)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    assert shelf.kinds(session).count("turn") == 1
+    assert not shelf.sessions[session].turn_open
+
+
+def test_a_prompt_that_is_refused_by_a_v2_agent_leaves_no_open_turn() -> None:
+    def refusing(agent: Agent, message: Json) -> bool:
+        if message.get("method") != "session/prompt":
+            return False
+        agent.error(message, -32602, "no")
+        return True
+
+    rig, shelf, me = kept(refusing)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    assert shelf.kinds(session) == ["prompt", "turn"]
+    assert not shelf.sessions[session].turn_open

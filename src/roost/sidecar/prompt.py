@@ -78,6 +78,7 @@ def keep_prompt(context: Context, session: Session, params: dict[str, msgspec.Ra
     body = msgspec.Raw(redact_params(encode_params(params)))
     journal.add(Kind.PROMPT, {"params": body, "call": None, "key": key})
     journal.change(turn_open=True, interrupted=False)
+    session.turn_kept = False
     yield from journal.promise()
     yield from settled(session)
     return None
@@ -113,7 +114,7 @@ def exchange(
         session.request_count.watch(link.open_calls)
     if method == PROMPT:
         prompt_over(session, call, answer)
-        if session.journal is not None and not session.turns.busy:
+        if session.journal is not None and not session.turns.busy and not session.turn_kept:
             session.turn_ended(string((members(answer.result) or {}).get("stopReason")))
             yield from session.journal.promise()
         if link.launch.by_state:

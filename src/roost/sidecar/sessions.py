@@ -85,6 +85,7 @@ class Session:
         self.journal: Journal | None = None  # set where sessions are kept
         self.live_id = session_id  # what the agent calls it; another one after a fallback wake
         self.last_used = context.stage.now
+        self.turn_kept = True  # the end of the latest prompt's turn is in the journal
         self._held: list[bytes] | None = None  # told to callers when a turn's end is durable
         self._holds = 0
         self._caught_up: Wait | None = None
@@ -206,6 +207,7 @@ class Session:
 
     def turn_ended(self, reason: str | None, usage: Any = None) -> None:
         """Keeps the end of a turn."""
+        self.turn_kept = True
         if self.journal is not None:
             self.journal.add(Kind.TURN, {"stopReason": reason, "usage": usage, "call": None})
             self.journal.change(turn_open=False)
