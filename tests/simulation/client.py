@@ -63,6 +63,7 @@ class Client:
         self._framer = LengthFramer(NO_LIMIT)
         self._uplink = bytearray()
         self._last_request = 0
+        self._prompts = 0
         self._greeted = False
         self.listener = world.reception.accept()
         limits = world.limits
@@ -121,7 +122,9 @@ class Client:
         return len(self._uplink)
 
     def deliver(self, count: int) -> None:
-        """Up to that many of them do."""
+        """Up to that many of them do, if the daemon reads."""
+        if not self.socket.reading:
+            return
         data = bytes(self._uplink[:count])
         del self._uplink[:count]
         self.world.delivering = self
@@ -215,7 +218,8 @@ class Client:
     def create(self) -> None:
         random = self.world.random
         version = random.choice((1, 2)) if random.random() < 0.97 else random.choice((0, 3, -1))
-        kind = random_type(random, 2 if version == 2 else 1) if random.random() < 0.97 else "nobody"
+        speaks = 2 if version == 2 and random.random() < 0.9 else 1  # an agent of v1 is bridged
+        kind = random_type(random, speaks) if random.random() < 0.97 else "nobody"
         self.request(
             AcpCreateSessionRequest(
                 agent_type=kind,
@@ -239,7 +243,9 @@ class Client:
 
     def _prompt(self) -> None:
         text = self.world.random.choice(("hello", "é" * 30, "x" * 300))
-        self._ask("session/prompt", prompt=[{"type": "text", "text": text}])
+        self._prompts += 1
+        mark = f"{self.serial}/{self._prompts}"
+        self._ask("session/prompt", prompt=[{"type": "text", "text": text}], mark=mark)
 
     def _cancel(self) -> None:
         self._ask("session/cancel")
@@ -257,6 +263,9 @@ class Client:
 
     def _state(self) -> None:
         self.request(AcpGetSessionStateRequest(self.session()))
+
+    def _inventory(self) -> None:
+        self._ask(self.world.random.choice(("_roost/sessions", "_roost/history", "_roost/sleep", "_roost/delete")))
 
     def _close(self) -> None:
         self.request(AcpCloseSessionRequest(self.session()))
@@ -279,6 +288,7 @@ _ACTS, _WEIGHTS = zip(
     (Client._state, 8),
     (Client._close, 4),
     (Client._resume, 4),
+    (Client._inventory, 4),
     (Client._list, 1),
     (Client._deliver, 1),
     strict=True,

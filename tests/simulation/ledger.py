@@ -19,11 +19,14 @@ from roost.sidecar.gen.messages import (
     AcpGetSessionStateRequest,
     AcpPermissionCallbackResponse,
     AcpResumeSessionRequest,
+    AcpSessionClosedResponse,
     AcpSessionCreatedResponse,
     AcpSessionRequest,
     AcpSessionResumedResponse,
+    AcpSessionRpcResponse,
     decode_acp_event,
 )
+from tests.simulation import invariants
 from tests.simulation.brain import key_of
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class Asked(msgspec.Struct):
 
     unknown: str | None = None  # the session it names is not the caller's: the only answer there is
     base: tuple[str, int] | None = None
+    deletes: str | None = None
 
 
 class Ended(msgspec.Struct):
@@ -64,6 +68,7 @@ class Heard(msgspec.Struct):
     """One process, as the engine knows it."""
 
     owner: str = ""
+    bridged: bool = False
     gone: bool = False  # its end was told, or it never started
     forgotten: bool = False
     closed: bool = False  # its session was closed, and it may still have something to say
@@ -87,12 +92,12 @@ class Ledger:
         self.open: dict[tuple[int, int], Asked] = {}
         self.loads: set[int] = set()
         self.allowed: set[str | None] = set()  # questions that a caller has said yes to
-        self.crashed: dict[str, str] = {}  # process -> the session whose listeners are owed an exit event
+        self.crashed: dict[str, tuple[str, list[Client]]] = {}  # by process: the session, and who is to be told
         self.ended: dict[str, Ended] = {}
         self.touched: dict[str, None] = {}
         self.spawns: deque[str] = deque()  # to be started, in order
         self.stderr: tuple[str, bytes] = ("", b"")
-        self._only_a_reply: tuple[int, int] | None = None
+        self._only_a_reply = False
         self._silent = False
         self._going = ""  # whose end is being handled
         self.counts: Counter[str] = Counter()
@@ -134,8 +139,9 @@ class Ledger:
                 heard.gone = True
                 self._going = process
                 session = next((sid for sid, owned in self.sessions.items() if owned.process == process), None)
-                if session is not None and not heard.forgotten:
-                    self.crashed[process] = session
+                if session is not None and self._world.running_process(session) == process:
+                    listeners = [client for client in self.clients.values() if process in client.reader.seen]
+                    self.crashed[process] = (session, listeners)
             case events.RecordLoaded(ticket=ticket):
                 self.loads.discard(ticket)
             case events.ShutdownRequested():
@@ -157,13 +163,25 @@ class Ledger:
                 client.interested.add(session_id)
                 if owned is not None and owned.owner == client.token:
                     owned.process = self._world.running_process(session_id) or owned.process
-                    asked.base = (owned.process, self.processes[owned.process].number)
+                    joins = not (isinstance(payload, AcpSessionRequest) and payload.method.startswith("_roost/"))
+                    if joins and not invariants.waits_for_the_journal(self._world, owned.process):
+                        asked.base = (owned.process, self.processes[owned.process].number)
                     if isinstance(payload, AcpCloseSessionRequest) and self._admitted(client):
                         self._close(session_id)
-                elif not isinstance(payload, AcpResumeSessionRequest):
-                    self._only_a_reply = (number, request)
-                    if self._admitted(client) and not (isinstance(payload, AcpSessionRequest) and _bad_params(payload)):
+                elif not isinstance(payload, AcpResumeSessionRequest) and not self.may_know(client, session_id):
+                    self._only_a_reply = True
+                    if self._admitted(client) and not _is_refused_anyway(payload, self._world.store is not None):
                         asked.unknown = session_id
+                if isinstance(payload, AcpSessionRequest) and payload.method == "_roost/delete":
+                    asked.deletes = session_id
+
+    def may_know(self, client: Client, session_id: str) -> bool:
+        """It may be the caller's after all: just being opened, or at rest since it crashed."""
+        session = self._world.engine._context.sessions.find(session_id)
+        if session is not None:
+            return session.owner is self._world.engine._context.callers.connections[client.number].caller
+        kept = {} if self._world.store is None else self._world.store.sessions_kept
+        return client.named and session_id in kept and kept[session_id].owner == client.token
 
     def _admitted(self, client: Client) -> bool:
         count = sum(1 for number, _ in self.open if number == client.number)
@@ -182,14 +200,21 @@ class Ledger:
         match command:
             case commands.Note(bug=True, text=text):
                 self.violated(text)
-            case commands.Note():
+            case commands.Note() | commands.Persist():
                 pass
             case commands.Reply(connection=number, request=request, response=response):
                 self._count(number, left=True)
-                if self.open.pop((number, request), None) is None:
+                asked = self.open.pop((number, request), None)
+                if asked is None:
                     self.violated(f"connection {number}: request {request} is answered, and was not open")
+                elif asked.deletes in self.sessions and isinstance(response, AcpSessionRpcResponse):
+                    self._close(asked.deletes)
+                if isinstance(response, AcpSessionClosedResponse):
+                    alive = engine._context.sessions.find(response.session_id)
+                    kept = alive is not None and alive.journal is not None
+                    self.require(not kept, f"session {response.session_id} was closed, and is there")
                 if isinstance(response, (AcpSessionCreatedResponse, AcpSessionResumedResponse)):
-                    self._opened(number, response.session_id, engine)
+                    self._opened(number, response.session_id, getattr(response, "pid", None), engine)
             case commands.Publish(connection=number, payload=payload):
                 self._count(number)
                 if payload[0] == EXITED_TAG:
@@ -210,11 +235,12 @@ class Ledger:
     def obeyed(self, emitted: list[commands.Command]) -> None:
         """All commands that one event led to."""
         self._going = ""
-        told = [command for command in emitted if not isinstance(command, commands.Note)]
-        if self._only_a_reply is not None:
-            kinds = [type(command).__name__ for command in told]
-            self.require(kinds == ["Reply"], f"a foreign or missing session, and yet: {kinds}")
-            self._only_a_reply = None
+        told = [command for command in emitted if not isinstance(command, commands.Note | commands.Persist)]
+        if self._only_a_reply:
+            kinds = [type(command).__name__ for command in told]  # a caller with a name is looked up in the journal
+            harmless = kinds == ["Reply"] or (self._world.store is not None and kinds in ([], ["Load"]))
+            self.require(harmless, f"a foreign or missing session, and yet: {kinds}")
+            self._only_a_reply = False
         if self._silent:
             self.require(not told, f"an answer to a question nobody asked, and yet: {told}")
             self._silent = False
@@ -239,13 +265,15 @@ class Ledger:
         elif not left or number not in self.gone_clients:
             self.violated(f"something for connection {number}, which is not there")
 
-    def _opened(self, number: int, session_id: str, engine: Engine) -> None:
+    def _opened(self, number: int, session_id: str, pid: int | None, engine: Engine) -> None:
         client = self.clients.get(number)
         session = engine._context.sessions.find(session_id)
         if session is None:
-            self.violated(f"session {session_id} was opened, and is not there")
+            self._gone_at_once(session_id, pid, client)
             return
-        if client is None:  # only one that was open already
+        if client is None:  # only one that was open already, or that is in the journal
+            if session.journal is not None:
+                self.sessions.setdefault(session_id, Owned(session.owner.name, session.link.process))
             self.require(session_id in self.sessions, f"session {session_id} was opened for somebody who has left")
             return
         process = session.link.process
@@ -257,6 +285,13 @@ class Ledger:
                 self.violated(f"session {session_id} of {owned.owner} was opened again for {client}")
             self.sessions[session_id] = Owned(client.token, process)
 
+    def _gone_at_once(self, session_id: str, pid: int | None, client: Client | None) -> None:
+        """Its agent had exited while the journal took it, and now that can be told."""
+        process = next((process.name for process in self._world.processes.values() if process.pid == pid), None)
+        self.require(self._world.store is not None, f"session {session_id} was opened, and is not there")
+        if process is not None and client is not None:
+            self.sessions[session_id] = Owned(client.token, process)
+
     def _ended(self, payload: bytes) -> None:
         """A crash is told to a connection, perhaps not the first."""
         event = decode_acp_event(payload)
@@ -264,6 +299,9 @@ class Ledger:
         session_id, process = event.session_id, event.process_id
         if process in self.ended:
             return
+        store, owner = self._world.store, self.processes[process].owner
+        if store is not None and session_id in store.sessions_kept:  # opened for somebody who had left, or woken
+            self.sessions.setdefault(session_id, Owned(owner, process))
         owned = self.sessions.get(session_id)
         if owned is None:
             self.violated(f"the end of {process} is told after {session_id} was closed")
@@ -274,13 +312,34 @@ class Ledger:
             owned.process = successor or process
         else:
             self.require(successor is None, f"{session_id} was evicted, and is still there")
-            del self.sessions[session_id]
             successor = None
+            if self._world.store is None or session_id not in self._world.store.sessions_kept:
+                del self.sessions[session_id]  # else it is only asleep
         self.ended[process] = Ended(session_id, successor)
 
     def _may_be_gone(self, owned: Owned) -> bool:
         """A session that crashed may have ended, or moved, while nobody listened."""
         return self.processes[owned.process].gone or self.processes[owned.process].forgotten
+
+    def is_bridged(self, process: str) -> bool:
+        """It speaks v1 to a caller of v2: what it prints is translated, and what a caller hears is counted only."""
+        heard = self.processes[process]
+        link = self._world.engine._context.links.get(process)
+        if link is not None and link.v1 is not None:
+            heard.bridged = True
+        return heard.bridged
+
+    def require_kept(self, session_id: str, process: str, number: int) -> None:
+        """What a caller hears of a session that is kept is in the journal."""
+        store = self._world.store
+        session = self._world.engine._context.sessions.find(session_id)
+        kept = session is not None and session.journal is not None
+        if store is not None and kept and not self.is_bridged(process):
+            replayed = number <= (self._world.processes[process].brain.attached_at or 0)
+            self.require(
+                replayed or (process, number) in store.told,
+                f"event {number} of {process} was told, and is not in the journal",
+            )
 
     # ---- agents
 
@@ -335,9 +394,16 @@ class Ledger:
         by = message["params"].get("by", process.owner)
         self.require(by == process.owner, f"{process} of {process.owner} was told something by {by}: {message}")
         heard.told.add(message["method"])
+        store, mark = self._world.store, message["params"].get("mark")
+        if store is not None and mark is not None and self._is_kept(process.name):
+            self.require(mark in store.durable_prompts, f"{process} was told prompt {mark}, which is not durable")
         if "id" in message:
-            self.require(message["id"] > heard.last_call, f"{process}: call {message['id']} is not new")
+            self.require(message["id"] != heard.last_call, f"{process}: call {message['id']} is not new")
             heard.last_call = message["id"]
+
+    def _is_kept(self, process: str) -> bool:
+        sessions = self._world.engine._context.sessions
+        return any(session.journal is not None for session in sessions if session.link.process == process)
 
     def _agent_was_answered(self, process: Process, heard: Heard, message: dict[str, Any]) -> None:
         key = key_of(message["id"])
@@ -357,7 +423,12 @@ class Ledger:
         self.require(by == process.owner, f"{process} of {process.owner} was answered by {by}")
 
 
-def _bad_params(payload: AcpSessionRequest) -> bool:
+def _is_refused_anyway(payload: Any, journal: bool) -> bool:
+    """Whatever session it names."""
+    if not isinstance(payload, AcpSessionRequest):
+        return False
+    if payload.method.startswith("_roost/") and (not journal or payload.method == "_roost/sessions"):
+        return True
     if payload.params is None:
         return False
     try:

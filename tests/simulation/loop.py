@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
 from typing import Any
 
 START = 1000.0
@@ -46,6 +47,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def busy(self) -> bool:
         """Whether a callback waits for its turn."""
         return bool(self._ready)
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+        """There is no other thread: it is done at once."""
+        future = self.create_future()
+        try:
+            future.set_result(func(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
     def _process_events(self, event_list: list[Any]) -> None: ...
 

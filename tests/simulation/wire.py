@@ -58,6 +58,7 @@ class Socket(asyncio.Transport):
         self._low = 0
         self._closing = False
         self._full = False
+        self.reading = True
         self.lost = False
         self.queued = 0
 
@@ -91,9 +92,11 @@ class Socket(asyncio.Transport):
         self._closing = True
         self._loop.call_soon(self.lose, None)
 
-    def pause_reading(self) -> None: ...
+    def pause_reading(self) -> None:
+        self.reading = False
 
-    def resume_reading(self) -> None: ...
+    def resume_reading(self) -> None:
+        self.reading = True
 
     # ---- what the caller does
 

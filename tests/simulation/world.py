@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
+import roost.daemon.archivist
 import roost.daemon.connection
 import roost.transport.stream
 from roost.daemon.connection import Reception
@@ -27,6 +28,7 @@ from tests.simulation.client import NO_LIMIT, Client
 from tests.simulation.ledger import Ledger, Violation
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Catalogue, Process, Runner
+from tests.simulation.store import SimulatedStore
 
 MAX_CLIENTS = 6
 # More deadlines in a row than any schedule can have open.
@@ -79,9 +81,10 @@ class World:
         self.delivering: Client
         self._serials = itertools.count(1)
         self.taken = 0
-        self.engine = engine(self.limits, version="1.2.3", folder="/instructions")
+        self.store = SimulatedStore(self) if random.random() < 0.5 else None
+        self.engine = engine(self.limits, version="1.2.3", folder="/instructions", journal=self.store is not None)
         self.engine.ledger = self.ledger
-        self.driver = Driver(self.engine, Runner(self), Catalogue(self))
+        self.driver = Driver(self.engine, Runner(self), Catalogue(self), self.store)
         self.reception = Reception(self.driver, self.limits, server="roost/1.2.3", uid=None, token=None)
         loop.set_exception_handler(self._failed)
 
@@ -124,6 +127,8 @@ class World:
             self._kill_somebody()
         elif choice < 0.995:
             self._lose_somebody()
+        elif self.store is not None and random.random() < 0.5:
+            self.store.press()
         elif random.random() < 0.1:
             self.driver.feed(events.ShutdownRequested())
         return 0.0
@@ -250,6 +255,8 @@ class World:
         await self._until_quiet()
         for name in ("alice", "bob"):
             own = [session_id for session_id, owned in self.ledger.sessions.items() if owned.owner == name]
+            live = [session.id for session in self.engine._context.sessions if session.owner.name == name]
+            own += [session_id for session_id in live if session_id not in own]
             client = self.connect(name, known=True)
             client.hello()
             client.deliver(NO_LIMIT)
@@ -293,6 +300,7 @@ def random_limits(random: Random) -> Limits:
         bootstrap_notifications=bound(2, 1000),
         bootstrap_bytes=bound(500, 100_000),
         restarts=random.choice((0, 1, 3, 3)),
+        sleep_after=random.choice((0.0, 5.0, 1800.0)),
         recent_activity=bound(0, 16),
         stderr_tail=bound(5, 400),
         noise_tail=bound(5, 200),
@@ -306,14 +314,17 @@ def surroundings() -> Iterator[VirtualLoop]:
     loop = VirtualLoop()
     log = logging.getLogger("roost.daemon")
     level, socket_buffer = log.level, roost.transport.stream.TRANSPORT_BYTES
+    write_transcript = roost.daemon.archivist.write_transcript
     log.setLevel(logging.CRITICAL)  # a daemon in trouble says much, and here it is always in trouble
     roost.transport.stream.TRANSPORT_BYTES = 600
+    roost.daemon.archivist.write_transcript = lambda cwd, session_id, text: f"{cwd}/{session_id}.md"
     roost.daemon.connection._numbers = itertools.count(1)  # else names depend on the schedules before this one
     try:
         yield loop
     finally:
         log.setLevel(level)
         roost.transport.stream.TRANSPORT_BYTES = socket_buffer
+        roost.daemon.archivist.write_transcript = write_transcript
         loop.close()
 
 

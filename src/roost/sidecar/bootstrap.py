@@ -35,7 +35,7 @@ class Bootstrap:
         self._count = Gauge("bootstrap_notifications", limits.bootstrap_notifications, context.warn)
         self._size = Gauge("bootstrap_bytes", limits.bootstrap_bytes, context.warn)
         self._bytes = 0
-        self._full: SidecarError | None = None
+        self.full: SidecarError | None = None  # it has told more than is kept, and that is gone
         self.process = context.next_process()
         self.link = Link(context, self.process, launch, self)
         self.asks = Asks(context, self.link, session_id, audience)
@@ -45,7 +45,7 @@ class Bootstrap:
     # ---- Sink
 
     def noticed(self, line: bytes, method: str, update: str | None) -> None:
-        if self._replays or self._full is not None or self.link.ending is not None:
+        if self._replays or self.full is not None or self.link.ending is not None:
             return
         self._bytes += len(line)
         try:
@@ -54,7 +54,7 @@ class Bootstrap:
             self._size.admit(self._bytes, subject)
         except SidecarError as error:
             self.forget()
-            self._full = error
+            self.full = error
             self.link.fail_calls(error)
         else:
             self.notifications.append((line, method, update))
@@ -88,8 +88,8 @@ class Bootstrap:
     def ask(self, method: str, params: dict[str, Any], setting: str) -> Conversation[Answer]:
         """The same, with the agent's error left to the caller. `setting` names the time-out."""
         timeout: float = getattr(self._context.limits, setting)
-        if self._full is not None:
-            raise self._full
+        if self.full is not None:
+            raise self.full
         call, wait = self.link.call(method, msgspec.json.encode(params))
         try:
             answer: Answer = yield self._context.stage.within(timeout, wait)

@@ -29,7 +29,8 @@ class Caller:
         self.connections: dict[int, Connection] = {}
         self.sessions: dict[str, Session] = {}
         self.opening = 0
-        self.waking: dict[str, Wait] = {}  # sessions that are being woken, by id
+        self.waking: dict[str, Wait] = {}  # kept sessions that are being woken, closed or deleted at rest, by id
+        self.ending: dict[str, Wait] = {}  # sessions whose agents are being ended, by id
         self.session_count = Gauge("sessions_per_caller", context.limits.sessions_per_caller, context.warn)
 
 
@@ -93,7 +94,7 @@ class Callers:
 
     def tidy(self, caller: Caller) -> None:
         """Forgets a caller that nothing refers to any more."""
-        if caller.connections or caller.sessions or caller.opening:
+        if caller.connections or caller.sessions or caller.opening or caller.waking or caller.ending:
             return
         if self._callers.get(caller.name) is caller:  # not who came back under the name meanwhile
             del self._callers[caller.name]

@@ -72,6 +72,7 @@ def _gone(context: Context, link: Link, grace: float) -> Conversation[None]:
 def end_session(context: Context, session: Session) -> Conversation[None]:
     """Closes a session for good. No AcpAgentExitedEvent; open prompts are answered `cancelled`."""
     context.sessions.remove(session)
+    over = session.owner.ending[session.id] = context.stage.wait()
     session.move(Life.CLOSING)
     session.asks.close("the session is closed")
     for call, wait in list(session.prompts.items()):
@@ -82,8 +83,12 @@ def end_session(context: Context, session: Session) -> Conversation[None]:
     if session.starting is not None:
         yield from end_agent(context, session.starting)
     yield from end_agent(context, session.link)
+    yield from session.caught_up()
     session.move(Life.ENDED)
+    if session.owner.ending.get(session.id) is over:
+        del session.owner.ending[session.id]
     context.sessions.dismiss(session)
+    over.resolve()
 
 
 def cut_short(link: Link, call: int | None) -> Answer:

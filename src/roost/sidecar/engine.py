@@ -13,6 +13,7 @@ from typing import Any
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar import events
 from roost.sidecar.callers import Callers, Connection
+from roost.sidecar.cancel import watch_turn
 from roost.sidecar.closing import end_agent, end_session, kill_agent
 from roost.sidecar.commands import AgentsQuery, Command, Disconnect, Publish, Reply
 from roost.sidecar.context import Context
@@ -67,6 +68,7 @@ class Engine:
         context.callers = Callers(context)
         context.sessions = Sessions(context)
         context.sessions.crashed = self._crashed
+        context.sessions.began = self._began
         context.kill = self._kill
         self._stage = context.stage
         self._handlers: dict[type, Any] = {
@@ -298,6 +300,10 @@ class Engine:
 
     def _crashed(self, session: Session, exit_code: int | None) -> None:
         self._stage.start(recover(self._context, session, exit_code))
+
+    def _began(self, session: Session) -> None:
+        if session.link.launch.by_state:
+            self._stage.start(watch_turn(self._context, session, session.link))
 
     def _record_loaded(self, event: events.RecordLoaded) -> None:
         self._context.loaded(event.ticket, event.value)

@@ -26,7 +26,7 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.journal import DeleteSession, Entry, StoredSession
-from roost.sidecar.rest import describe, put_to_sleep
+from roost.sidecar.rest import alone, describe, put_to_sleep, quiet
 from roost.sidecar.sessions import unknown_session
 
 INVENTORY = "_roost/"
@@ -64,7 +64,9 @@ def inventory(
             yield from put_to_sleep(context, session)
             result = {"asleep": True}
         case "_roost/delete":
-            result = yield from delete(context, connection, request.session_id)
+            yield from quiet(context, connection, request.session_id)
+            deletion = delete(context, connection, request.session_id)
+            result = yield from alone(context, connection, request.session_id, deletion)
         case _:
             raise SidecarError("unsupported", f"{request.method} is not known")
     return AcpSessionRpcResponse(request.session_id, response_line(None, {"result": result}).decode())

@@ -23,7 +23,7 @@ from roost.sidecar.launch import Launch, check_launch, launch_of, unknown_agent
 from roost.sidecar.limits import Gauge, limit_exceeded
 from roost.sidecar.payloads import Json, string
 from roost.sidecar.rest import keep
-from roost.sidecar.sessions import Session
+from roost.sidecar.sessions import Life, Session
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def free_id(context: Context, connection: Connection, live_id: str) -> Conversat
 
     Agents that count their sessions begin again at each start; a live session of the same id is a collision still.
     """
-    if not context.keeper.enabled or not connection.caller.named or context.sessions.find(live_id) is not None:
+    if not context.keeper.enabled or context.sessions.find(live_id) is not None:
         return live_id
     session_id, number = live_id, 1
     while isinstance((yield from context.load(SessionQuery(session_id))), StoredSession):
@@ -142,6 +142,8 @@ def adopt(
     connection.require_presence()
     if link.ending is not None:
         raise shutting_down()
+    if bootstrap.full is not None:
+        raise bootstrap.full
     size = Gauge("session_id_bytes", limits.session_id_bytes, context.warn)
     size.admit(len(session_id.encode()), f"the session id {link.process} has chosen is too long")
     if context.sessions.find(session_id) is not None:
@@ -150,7 +152,6 @@ def adopt(
     if facts.size > limits.max_frame_bytes:
         subject = f"what {link.process} tells of its session does not fit in an answer"
         raise limit_exceeded("max_frame_bytes", limits.max_frame_bytes, subject)
-    bootstrap.asks.session_id = session_id
     session = Session(context, session_id, connection.caller, link, bootstrap.asks, facts)
     session.live_id = live_id or session_id
     link.sink = session
@@ -160,6 +161,8 @@ def adopt(
             link.pause_for(hearer.number)
     context.sessions.add(session)
     keep(context, session, record)
+    if session.journal is None:
+        session.asks.session_id = session_id
     return session
 
 
@@ -169,20 +172,33 @@ def kept(context: Context, session: Session, bootstrap: Bootstrap) -> Conversati
         return
     link = bootstrap.link
     link.sink = bootstrap
+    opening = session.opening = context.stage.wait()
     try:
         yield from session.journal.promise()
+        if bootstrap.full is not None:
+            raise bootstrap.full
     except SidecarError:
-        yield from end_session(context, session)
+        if session.life is Life.LIVE:
+            yield from end_session(context, session)
         raise
+    finally:
+        session.opening = None
+        opening.resolve()
+    if session.life is not Life.LIVE:
+        raise SidecarError("invalid_state", "the session was closed before it was open")
     link.sink = session
-    if link.gone:
-        session.exited(link.exit.value)
+    session.asks.session_id = session.id
 
 
-def deliver(session: Session, bootstrap: Bootstrap, *, heard_before: bool = False) -> None:
-    """What the agent told before its session was open, in order, right after the answer. A replay is not kept again."""
-    for line, method, update in bootstrap.notifications:
-        if heard_before:
+def deliver(session: Session, bootstrap: Bootstrap, *, heard_before: int = 0) -> None:
+    """What the agent told before its session was open, in order, right after the answer.
+
+    The first `heard_before` are a replay, and are not kept again.
+    """
+    for place, (line, method, update) in enumerate(bootstrap.notifications):
+        if place < heard_before:
             session.publish(line)
         else:
             session.noticed(line, method, update)
+    if session.link.gone and session.life is Life.LIVE:  # while the journal took it
+        session.exited(session.link.exit.value)

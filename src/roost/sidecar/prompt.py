@@ -107,6 +107,8 @@ def exchange(
         return rpc_response(session, timed_out(context, session, link, method, call, wait, timeout.timeout))
     except RoostError as fault:
         prompt_over(session, call, None)
+        if method == PROMPT and link.launch.by_state:  # its turn may go on without an answer
+            context.stage.start(watch_turn(context, session, link))
         error = yield from failed(link, method, call, fault)
         session.preamble = session.preamble or preamble
         raise error from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from roost.errors import SidecarError
 from roost.sidecar.callers import Connection
@@ -20,6 +20,8 @@ from roost.sidecar.journal import ChangeSession, OpenSession, StoredSession
 from roost.sidecar.keeper import Journal
 from roost.sidecar.redaction import stored_launch
 from roost.sidecar.sessions import Life, Session, unknown_session
+
+T = TypeVar("T")
 
 
 def keep(context: Context, session: Session, record: StoredSession | None) -> None:
@@ -50,6 +52,30 @@ def keep(context: Context, session: Session, record: StoredSession | None) -> No
         context.stage.start(doze(context, session))
 
 
+def quiet(context: Context, connection: Connection, session_id: str) -> Conversation[bool]:
+    """Waits while a kept session is being woken, ended, closed or deleted; whether it was."""
+    waited = False
+    while context.keeper.enabled and connection.caller.named:
+        wait = connection.caller.waking.get(session_id) or connection.caller.ending.get(session_id)
+        if wait is None:
+            break
+        waited = True
+        yield wait
+    return waited
+
+
+def alone(context: Context, connection: Connection, session_id: str, conversation: Conversation[T]) -> Conversation[T]:
+    """What is done to a kept session at rest, after `quiet`: nobody wakes it meanwhile."""
+    waking = connection.caller.waking if context.keeper.enabled and connection.caller.named else {}
+    over = waking[session_id] = context.stage.wait()
+    try:
+        return (yield from conversation)
+    finally:
+        del waking[session_id]
+        over.resolve()
+        context.callers.tidy(connection.caller)
+
+
 def record_of(context: Context, connection: Connection, session_id: str) -> Conversation[StoredSession]:
     """The stored session, when it is the caller's and not closed."""
     if context.keeper.enabled and connection.caller.named:
@@ -63,9 +89,13 @@ def close_session(
     context: Context, connection: Connection, request: AcpCloseSessionRequest
 ) -> Conversation[AcpSessionClosedResponse]:
     """AcpCloseSessionRequest (2.4): the record goes first, then the agent. What is kept stays, closed."""
+    yield from quiet(context, connection, request.session_id)
     session = context.sessions.find(request.session_id)
     if session is None:
-        record = yield from record_of(context, connection, request.session_id)
+        found = record_of(context, connection, request.session_id)
+        record = yield from alone(context, connection, request.session_id, found)
+        session = context.sessions.find(request.session_id)  # it may have been opened meanwhile
+    if session is None:
         context.keeper.tell(ChangeSession(record.session_id, {"closed": True}))
     else:
         session = context.sessions.owned(request.session_id, connection.caller)

@@ -61,6 +61,7 @@ def recover(context: Context, session: Session, exit_code: int | None) -> Conver
     session.recovery = dead.aftermath
     context.stage.start(end_agent(context, dead))
     recovery = yield from attempt(context, session)
+    yield from session.caught_up()  # what was told before the crash, and waits for the journal
     session.recovery = None
     if session.life is not Life.RECOVERING:  # closed meanwhile: no event
         dead.aftermath.resolve(None)

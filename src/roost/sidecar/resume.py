@@ -21,6 +21,7 @@ from roost.sidecar.open import (
     open_session,
 )
 from roost.sidecar.payloads import Json
+from roost.sidecar.rest import quiet
 from roost.sidecar.restart import attach_params, native_method
 from roost.sidecar.sessions import Session, settled
 from roost.sidecar.tiers import FALLBACK, NATIVE, is_unknown_session, preamble
@@ -32,6 +33,7 @@ RESUME_CAPABILITIES = '{"fs":{"readTextFile":true,"writeTextFile":true},"termina
 def resume_session(context: Context, connection: Connection, request: AcpResumeSessionRequest) -> Conversation[Outcome]:
     """A session id that is live and the caller's own is attached to; a foreign one is treated like a missing one."""
     caller = connection.caller
+    yield from quiet(context, connection, request.session_id)
     live = context.sessions.find(request.session_id)
     if live is not None and live.owner is caller:
         live.join(connection)
@@ -55,6 +57,7 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
     def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
         session_id = request.session_id if known is None else known.live_id
         attached = None if foreign else (yield from attach(context, bootstrap, session_id))
+        replayed = 0 if known is None or attached is None else len(bootstrap.notifications)
         if attached is not None:
             mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
             session.live_id = session_id
@@ -67,7 +70,7 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
 
         def then() -> None:
             tell_tier(session, mode, quiet=True)
-            deliver(session, bootstrap, heard_before=known is not None and mode == NATIVE)
+            deliver(session, bootstrap, heard_before=replayed)
 
         return Outcome(response, then)
 

@@ -72,6 +72,7 @@ class Session:
         self.preamble: str | None = None
         self.recovery: Wait | None = None  # while RECOVERING: the dead link's aftermath
         self.starting: Link | None = None  # while RECOVERING: the agent being started
+        self.opening: Wait | None = None  # while the journal takes it: settles when it is open, or ended
         self.ending = context.stage.wait()  # settles when the session begins to close, or is given up
         self.cancelling = False  # a cancel is under way; the next prompt waits for its outcome
         self.queued: list[Wait] = []  # prompts that do: true when it is their turn, false when they are dropped
@@ -220,6 +221,8 @@ class Session:
                 if state is not None:
                     busy, reason = self.turns.busy, string(body.get("stopReason"))
                     self.turns.state_told(state, reason)
+                    if self.turns.busy and not busy:  # a turn nobody asked for, or the next of several prompts
+                        self._context.sessions.began(self)
                     if busy and not self.turns.busy:
                         self.turn_ended(reason, decoded(body.get("usage")))
             case "session_info_update" | "usage_update":
@@ -276,7 +279,15 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Something is under way, so its agent must not be put to sleep."""
-        waiting = self.turns.busy or len(self.asks) or self.queued or self.cancelling or self.link.open_calls
+        waiting = (
+            self.opening is not None
+            or self._held is not None
+            or self.turns.busy
+            or len(self.asks)
+            or self.queued
+            or self.cancelling
+            or self.link.open_calls
+        )
         return bool(waiting) or self.life is not Life.LIVE
 
     def last_sign_of_life(self, link: Link) -> float:
@@ -351,6 +362,7 @@ class Sessions:
         self._context = context
         self._live: dict[str, Session] = {}
         self.crashed: Callable[[Session, int | None], None]  # set by the engine
+        self.began: Callable[[Session], None]  # a v2 turn, told by its agent; set by the engine
 
     def __len__(self) -> int:
         return len(self._live)
@@ -393,6 +405,8 @@ def unknown_session(session_id: str) -> SidecarError:
 
 def settled(session: Session) -> Conversation[None]:
     """Waits for a restart under way. Raises when the session ended meanwhile."""
+    if session.opening is not None:
+        yield session.opening
     while session.recovery is not None and session.life is Life.RECOVERING:
         yield session.recovery
     if session.life is not Life.LIVE:

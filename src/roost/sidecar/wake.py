@@ -17,7 +17,7 @@ from roost.sidecar.journal import Kind, StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.open import adopt, deliver, kept, open_session
 from roost.sidecar.payloads import string
-from roost.sidecar.rest import record_of
+from roost.sidecar.rest import quiet, record_of
 from roost.sidecar.restart import attach_params, native_method
 from roost.sidecar.sessions import Session
 from roost.sidecar.tiers import FALLBACK, NATIVE, is_unknown_session, preamble
@@ -32,10 +32,8 @@ def session_of(context: Context, connection: Connection, session_id: str) -> Con
         session = context.sessions.find(session_id)
         if session is not None:
             return context.sessions.owned(session_id, caller)
-        waking = caller.waking.get(session_id)
-        if waking is None:
+        if not (yield from quiet(context, connection, session_id)):
             break
-        yield waking
     settlement = caller.waking[session_id] = context.stage.wait()  # before the look-up, or two would wake it
     try:
         record = yield from record_of(context, connection, session_id)
@@ -43,6 +41,7 @@ def session_of(context: Context, connection: Connection, session_id: str) -> Con
     finally:
         del caller.waking[session_id]
         settlement.resolve()
+        context.callers.tidy(caller)
 
 
 def wake(context: Context, connection: Connection, record: StoredSession) -> Conversation[Session]:
