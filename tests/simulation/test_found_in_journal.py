@@ -236,3 +236,22 @@ def test_a_turn_whose_prompt_failed_has_a_deadline() -> None:
     assert isinstance(rig.reply(connection, prompt), AcpErrorResponse)
     rig.advance(101)
     assert rig.agent.heard[-1]["method"] == "session/cancel"
+
+
+def test_what_the_next_agent_tells_comes_after_the_end_of_the_one_before() -> None:
+    """Seed 3555: it came with what that one had told, while the journal was slow."""
+    rig, shelf = kept()
+    connection = rig.connect("alice")
+    session = rig.create(connection, protocol_version=2).session_id
+    rig.prompt(connection, session)
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    shelf.stuck = True
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    rig.agent.exit(1)
+    rig.agent.update(sessionUpdate="agent_message_chunk")
+    stored(rig, shelf)
+    rig.agent.update(sessionUpdate="agent_message_chunk")
+    last, end, new = rig.events(connection)[-3:]
+    assert json.loads(last.notification)["params"]["update"]["sessionUpdate"] == "state_update"
+    assert isinstance(end, AcpAgentExitedEvent)
+    assert json.loads(new.notification)["params"]["update"]["sessionUpdate"] == "agent_message_chunk"

@@ -60,10 +60,10 @@ def recover(context: Context, session: Session, exit_code: int | None) -> Conver
     session.move(Life.RECOVERING)
     session.recovery = dead.aftermath
     context.stage.start(end_agent(context, dead))
-    recovery = yield from attempt(context, session)
-    yield from session.caught_up()  # what was told before the crash, and waits for the journal
+    yield from session.caught_up()  # what was told before the crash, and waits for the journal, comes before its end
+    recovery = None if session.life is not Life.RECOVERING else (yield from attempt(context, session))
     session.recovery = None
-    if session.life is not Life.RECOVERING:  # closed meanwhile: no event
+    if recovery is None or session.life is not Life.RECOVERING:  # closed meanwhile: no event
         dead.aftermath.resolve(None)
         return
     session.publish_exit(dead, exit_code, recovery.restart, recovery.count)
