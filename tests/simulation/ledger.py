@@ -54,6 +54,7 @@ class Asked(msgspec.Struct):
 
     unknown: str | None = None  # the session it names is not the caller's: the only answer there is
     base: tuple[str, int] | None = None
+    live: bool = False  # its session runs
     deletes: str | None = None
 
 
@@ -162,7 +163,9 @@ class Ledger:
                 owned = self.sessions.get(session_id)
                 client.interested.add(session_id)
                 if owned is not None and owned.owner == client.token:
-                    owned.process = self._world.running_process(session_id) or owned.process
+                    running = self._world.running_process(session_id)
+                    asked.live = running is not None
+                    owned.process = running or owned.process
                     joins = not (isinstance(payload, AcpSessionRequest) and payload.method.startswith("_roost/"))
                     if joins and not invariants.waits_for_the_journal(self._world, owned.process):
                         asked.base = (owned.process, self.processes[owned.process].number)
@@ -174,6 +177,8 @@ class Ledger:
                         asked.unknown = session_id
                 if isinstance(payload, AcpSessionRequest) and payload.method == "_roost/delete":
                     asked.deletes = session_id
+                    if owned is not None:  # whatever is answered: it may be ended while it is started again
+                        self.crashed.pop(owned.process, None)
 
     def may_know(self, client: Client, session_id: str) -> bool:
         """It may be the caller's after all: just being opened, or at rest since it crashed."""
@@ -211,7 +216,9 @@ class Ledger:
                     self._close(asked.deletes)
                 if isinstance(response, AcpSessionClosedResponse):
                     alive = engine._context.sessions.find(response.session_id)
-                    kept = alive is not None and alive.journal is not None
+                    client = self.clients.get(number)
+                    own = client is not None and alive is not None and alive.owner.name == client.token
+                    kept = own and alive is not None and alive.journal is not None
                     self.require(not kept, f"session {response.session_id} was closed, and is there")
                 if isinstance(response, (AcpSessionCreatedResponse, AcpSessionResumedResponse)):
                     self._opened(number, response.session_id, getattr(response, "pid", None), engine)
@@ -346,6 +353,7 @@ class Ledger:
     def agent_is_heard(self, process: Process, count: int) -> None:
         """Bytes of stdout are about to be told to the engine."""
         heard = self.processes[process.name]
+        self.is_bridged(process.name)
         heard.heard += count
         self._move_on(process, heard, heard.heard)
 

@@ -185,8 +185,8 @@ class Reader:
         if owned is None:
             return
         process = owned.process
-        if asked.base is not None:  # it was live: joined, and perhaps restarted meanwhile
-            if process == asked.base[0]:
+        if asked.live:  # joined, and perhaps restarted meanwhile
+            if asked.base is not None and process == asked.base[0]:
                 self._joined(asked)
             return
         start = 0

@@ -12,6 +12,7 @@ from roost.sidecar.gen.messages import (
     AcpResumeSessionRequest,
     AcpSessionClosedResponse,
     AcpSessionCreatedResponse,
+    AcpSessionResumedResponse,
 )
 from tests.sidecar.rig import Agent, Json, Rig, Shelf, create_request
 
@@ -255,3 +256,18 @@ def test_what_the_next_agent_tells_comes_after_the_end_of_the_one_before() -> No
     assert json.loads(last.notification)["params"]["update"]["sessionUpdate"] == "state_update"
     assert isinstance(end, AcpAgentExitedEvent)
     assert json.loads(new.notification)["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
+
+
+def test_a_session_is_resumed_by_one_request_and_woken_by_no_other() -> None:
+    """Seed 6948: a request that had looked it up before woke it with what it was then, and numbers came twice."""
+    rig, _ = kept(never_loads, sleep_after=10.0)
+    connection = rig.connect("alice")
+    session = rig.create(connection).session_id
+    rig.advance(20)
+    resumption = rig.send(connection, AcpResumeSessionRequest(session, "echo", None, "/w", {}))
+    prompt = rig.prompt(connection, session)
+    assert len(rig.agents) == 2
+    rig.agent.result(rig.agent.requests("session/load")[0], {})
+    assert isinstance(rig.reply(connection, resumption), AcpSessionResumedResponse)
+    assert rig.rpc(connection, prompt)["result"] == {"stopReason": "end_turn"}
+    assert len(rig.agents) == 2

@@ -21,7 +21,7 @@ from roost.sidecar.open import (
     open_session,
 )
 from roost.sidecar.payloads import Json
-from roost.sidecar.rest import quiet
+from roost.sidecar.rest import alone, quiet
 from roost.sidecar.restart import attach_params, native_method
 from roost.sidecar.sessions import Session, settled
 from roost.sidecar.tiers import FALLBACK, NATIVE, is_unknown_session, preamble
@@ -74,7 +74,8 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
 
         return Outcome(response, then)
 
-    return (yield from open_session(context, connection, request.session_id, launched(), opened))
+    opening = open_session(context, connection, request.session_id, launched(), opened)
+    return (yield from alone(context, connection, request.session_id, opening))
 
 
 def resume_launch(
