@@ -80,3 +80,29 @@ def compacted(raw: msgspec.Raw) -> str:
         return compact(found).decode()
     except ValueError:
         return found
+
+
+class _Notice(msgspec.Struct):
+    class Params(msgspec.Struct):
+        update: dict[str, msgspec.Raw]
+
+    params: Params
+
+
+def update_body(line: bytes) -> dict[str, msgspec.Raw]:
+    """`params.update` of a session/update line, each member raw."""
+    try:
+        return msgspec.json.decode(line, type=_Notice).params.update
+    except UNREADABLE:
+        return {}
+
+
+def renamed(line: bytes, live_id: str, session_id: str) -> bytes:
+    """A line of an agent that knows the session under another id than its owner does."""
+    message = members(line)
+    params = None if message is None else members(message.get("params"))
+    if message is None or params is None or string(params.get("sessionId")) != live_id:
+        return line
+    params["sessionId"] = encoded(session_id)
+    message["params"] = encoded(params)
+    return msgspec.json.encode(message)

@@ -22,7 +22,7 @@ from roost.sidecar.gen.messages import (
 )
 from roost.sidecar.journal import Kind
 from roost.sidecar.limits import Gauge
-from roost.sidecar.payloads import UNREADABLE, decoded, encoded, items, members, string
+from roost.sidecar.payloads import decoded, items, renamed, string, update_body
 from roost.sidecar.turns import Turns
 from roost.wire.bare import UINTS, uint
 
@@ -316,21 +316,6 @@ _FACTS = ("current_mode_update", "config_option_update", "config_options_update"
 _TRACKED = frozenset((*_FACTS, "state_update", "session_info_update", "usage_update"))
 
 
-class _Notice(msgspec.Struct):
-    class Params(msgspec.Struct):
-        update: dict[str, msgspec.Raw]
-
-    params: Params
-
-
-def update_body(line: bytes) -> dict[str, msgspec.Raw]:
-    """`params.update` of a session/update line, each member raw."""
-    try:
-        return msgspec.json.decode(line, type=_Notice).params.update
-    except UNREADABLE:
-        return {}
-
-
 def publish_stderr(context: Context, audience: list[Connection], session_id: str, link: Link, chunk: bytes) -> None:
     """One chunk of stderr, to those who read; for a blocked connection it is only counted (it is a log)."""
     payload: bytes | None = None
@@ -342,17 +327,6 @@ def publish_stderr(context: Context, audience: list[Connection], session_id: str
             event = AcpAgentStderrEvent(session_id, link.launch.agent_type, link.process, chunk)
             payload = encode_acp_event(event)
         context.emit(Publish(connection.number, payload))
-
-
-def renamed(line: bytes, live_id: str, session_id: str) -> bytes:
-    """A line of an agent that knows the session under another id than its owner does."""
-    message = members(line)
-    params = None if message is None else members(message.get("params"))
-    if message is None or params is None or string(params.get("sessionId")) != live_id:
-        return line
-    params["sessionId"] = encoded(session_id)
-    message["params"] = encoded(params)
-    return msgspec.json.encode(message)
 
 
 class Sessions:
