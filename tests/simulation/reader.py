@@ -193,6 +193,8 @@ class Reader:
         if forgetful and self._ledger.processes[process].told & {"session/load", "session/resume"}:
             start = self._client.world.processes[process].brain.attached_at or 0
         if process not in self.seen:  # else it had been woken by another request, and is joined
+            if resumed and not forgetful and self._client.named and self._client.world.store is not None:
+                return  # that may be so here too, and then its replay was heard before: what comes first will tell
             self.seen[process] = start
         else:
             self._require(resumed, f"hears {process} before its session was open")
