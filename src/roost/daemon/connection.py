@@ -36,7 +36,7 @@ class Reception:
         self._uid = uid
         self._token = token
         self._names: dict[str, str] = {}  # caller name -> the principal that used it first
-        self.connections: set[CallerConnection] = set()
+        self.connections: dict[CallerConnection, None] = {}  # in the order they came
 
     def accept(self) -> CallerConnection:
         return CallerConnection(self)
@@ -82,7 +82,7 @@ class CallerConnection:
     def opened(self, channel: Channel) -> None:
         self._channel = channel
         self._uid = channel.uid
-        self._reception.connections.add(self)
+        self._reception.connections[self] = None
         timeout = self._reception.limits.hello_timeout
         self._deadline = asyncio.get_running_loop().call_later(timeout, self._no_hello, timeout)
 
@@ -128,7 +128,7 @@ class CallerConnection:
 
     def closed(self, error: Exception | None) -> None:
         self._channel = None
-        self._reception.connections.discard(self)
+        self._reception.connections.pop(self, None)
         if self._deadline is not None:
             self._deadline.cancel()
         if self._number is not None:
