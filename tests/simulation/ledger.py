@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tests.simulation.process import Process
     from tests.simulation.world import World
 
+UNKNOWN = ""  # a process that is not known any more
 EXITED_TAG = 2  # of AcpEvent
 CONSENT = frozenset(("yes", "always-yes", "allow_once", "allow_always", "once", "always"))
 
@@ -85,7 +86,7 @@ class Ledger:
     def __init__(self, world: World) -> None:
         self._world = world
         self.violations: list[str] = []
-        self.processes: dict[str, Heard] = {}
+        self.processes = {UNKNOWN: Heard(gone=True, forgotten=True)}
         self.clients: dict[int, Client] = {}  # by connection number, as long as it is there
         self.gone_clients: set[int] = set()
         self.sessions: dict[str, Owned] = {}
@@ -181,12 +182,12 @@ class Ledger:
                         self.crashed.pop(owned.process, None)
 
     def may_know(self, client: Client, session_id: str) -> bool:
-        """It may be the caller's after all: just being opened, or at rest since it crashed."""
+        """It may be the caller's after all: just being opened, at rest since it crashed, or deleted meanwhile."""
         session = self._world.engine._context.sessions.find(session_id)
         if session is not None:
             return session.owner is self._world.engine._context.callers.connections[client.number].caller
-        kept = {} if self._world.store is None else self._world.store.sessions_kept
-        return client.named and session_id in kept and kept[session_id].owner == client.token
+        store = self._world.store
+        return client.named and store is not None and (client.token, session_id) in store.owners
 
     def _admitted(self, client: Client) -> bool:
         count = sum(1 for number, _ in self.open if number == client.number)
@@ -296,8 +297,8 @@ class Ledger:
         """Its agent had exited while the journal took it, and now that can be told."""
         process = next((process.name for process in self._world.processes.values() if process.pid == pid), None)
         self.require(self._world.store is not None, f"session {session_id} was opened, and is not there")
-        if process is not None and client is not None:
-            self.sessions[session_id] = Owned(client.token, process)
+        if client is not None:
+            self.sessions[session_id] = Owned(client.token, process or UNKNOWN)
 
     def _ended(self, payload: bytes) -> None:
         """A crash is told to a connection, perhaps not the first."""

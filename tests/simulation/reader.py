@@ -23,7 +23,7 @@ from roost.sidecar.gen.messages import (
     decode_acp_event,
     decode_acp_response,
 )
-from tests.simulation.ledger import Asked, Ledger
+from tests.simulation.ledger import UNKNOWN, Asked, Ledger
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
@@ -185,6 +185,8 @@ class Reader:
         if owned is None:
             return
         process = owned.process
+        if process == UNKNOWN:
+            return
         if asked.live:  # joined, and perhaps restarted meanwhile
             if asked.base is not None and process == asked.base[0]:
                 self._joined(asked)

@@ -42,6 +42,7 @@ class SimulatedStore:
         self.mood = world.random.choice(MOODS)
         self.sessions_kept: dict[str, StoredSession] = {}
         self.entries_kept: dict[str, list[Entry]] = {}
+        self.owners: set[tuple[str, str]] = set()  # and the sessions they have, or had
         self.told: set[tuple[str, int]] = set()  # numbered events of agents that are in it
         self._last_told: dict[str, int] = {}
         self.durable_prompts: set[str] = set()
@@ -100,6 +101,7 @@ class SimulatedStore:
                 session_id = session.session_id
                 self.sessions_kept[session_id] = msgspec.structs.replace(session, created_at=self._world.loop.now)
                 self.entries_kept[session_id] = []
+                self.owners.add((session.owner, session_id))
             case ChangeSession(session_id, fields) if session_id in self.sessions_kept:
                 self.sessions_kept[session_id] = msgspec.structs.replace(self.sessions_kept[session_id], **fields)
             case DeleteSession(session_id):
