@@ -341,7 +341,7 @@ class Ledger:
         """What a caller hears of a session that is kept is in the journal."""
         store = self._world.store
         session = self._world.engine._context.sessions.find(session_id)
-        kept = session is not None and session.journal is not None
+        kept = session is not None and session.journal is not None and session.link.process == process
         if store is not None and kept and not self.is_bridged(process):
             replayed = number <= (self._world.processes[process].brain.attached_at or 0)
             self.require(

@@ -194,22 +194,6 @@ def test_no_agent_takes_the_id_of_a_session_that_sleeps() -> None:
     assert rig.state(alice, "same").session_id == "same"
 
 
-def test_a_session_that_is_opened_while_its_closing_is_looked_up_is_closed() -> None:
-    """Seed 2442: its record was closed, and it lived."""
-    rig, shelf = kept()
-    rig.session_id = "same"
-    alice = rig.connect("alice")
-    held: list[Any] = []
-    follow, rig._follow = rig._follow, held.append  # type: ignore[method-assign]
-    closing = rig.close(alice, "same")
-    rig._follow = follow  # type: ignore[method-assign]
-    rig.create(alice)
-    rig.feed(events.RecordLoaded(held[0].ticket, shelf.sessions["same"]))
-    rig.advance(5)
-    assert isinstance(rig.reply(alice, closing), AcpSessionClosedResponse)
-    rig.assert_nothing_left()
-
-
 def test_a_turn_that_its_agent_begins_by_itself_has_a_deadline() -> None:
     """Seed 4003: nobody watched it, so it went on for ever, and its session never slept."""
     rig, _ = kept(inactivity_timeout=100.0)
@@ -271,3 +255,19 @@ def test_a_session_is_resumed_by_one_request_and_woken_by_no_other() -> None:
     assert isinstance(rig.reply(connection, resumption), AcpSessionResumedResponse)
     assert rig.rpc(connection, prompt)["result"] == {"stopReason": "end_turn"}
     assert len(rig.agents) == 2
+
+
+def test_no_session_is_opened_under_an_id_that_is_being_looked_up() -> None:
+    """Seeds 2442, 43137: it was closed or woken, later, with what the look-up had found, and numbers came twice."""
+    rig, shelf = kept(restarts=0)
+    rig.session_id = "same"
+    connection = rig.connect("alice")
+    held: list[Any] = []
+    follow, rig._follow = rig._follow, held.append  # type: ignore[method-assign]
+    prompt = rig.prompt(connection, "same")
+    rig._follow = follow  # type: ignore[method-assign]
+    creation = rig.send(connection, create_request())
+    assert shelf.sessions == {}
+    rig.feed(held[0])
+    assert isinstance(rig.reply(connection, prompt), AcpErrorResponse)
+    assert isinstance(rig.reply(connection, creation), AcpSessionCreatedResponse)

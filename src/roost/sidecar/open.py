@@ -22,7 +22,7 @@ from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import Launch, check_launch, launch_of, unknown_agent
 from roost.sidecar.limits import Gauge, limit_exceeded
 from roost.sidecar.payloads import Json, string
-from roost.sidecar.rest import keep
+from roost.sidecar.rest import keep, quiet
 from roost.sidecar.sessions import Life, Session
 
 T = TypeVar("T")
@@ -99,13 +99,17 @@ def shutting_down() -> SidecarError:
     return SidecarError("invalid_state", "the daemon is shutting down")
 
 
-def open_new(context: Context, bootstrap: Bootstrap, connection: Connection) -> Conversation[Session]:
-    """`session/new`, and the session it makes."""
+def open_new(
+    context: Context, bootstrap: Bootstrap, connection: Connection, *, alone_with: str | None = None
+) -> Conversation[Session]:
+    """`session/new`, and the session it makes. `alone_with`: the id that nobody else does something to (see `rest`)."""
     launch = bootstrap.link.launch
     params = {"cwd": launch.cwd, "mcpServers": msgspec.Raw(launch.mcp_servers.encode())}
     opened = yield from bootstrap.request("session/new", params, "session_open_timeout")
     live_id = string(opened.get("sessionId")) or bootstrap.process
     session_id = yield from free_id(context, connection, live_id)
+    while session_id != alone_with and (yield from quiet(context, connection, session_id)):
+        session_id = yield from free_id(context, connection, live_id)
     return adopt(context, bootstrap, connection, session_id, opened, live_id=live_id)
 
 

@@ -94,8 +94,6 @@ def close_session(
     if session is None:
         found = record_of(context, connection, request.session_id)
         record = yield from alone(context, connection, request.session_id, found)
-        session = context.sessions.find(request.session_id)  # it may have been opened meanwhile
-    if session is None:
         context.keeper.tell(ChangeSession(record.session_id, {"closed": True}))
     else:
         session = context.sessions.owned(request.session_id, connection.caller)

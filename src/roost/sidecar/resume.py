@@ -130,7 +130,7 @@ def start_over(
     if not path and known is not None:
         found = yield from context.load(TranscriptQuery(known.session_id, bootstrap.link.launch.cwd))
         path = found if isinstance(found, str) else None
-    session = yield from open_new(context, bootstrap, connection)
+    session = yield from open_new(context, bootstrap, connection, alone_with=request.session_id)
     if path:
         session.preamble = preamble(path)
     return session
