@@ -55,6 +55,7 @@ bench: $(STAMP)
 N ?= 20000
 KILLS ?= 50
 soak: $(STAMP)
+	$(BIN)/python -m tests.simulation.planted
 	$(BIN)/python -m tests.simulation.run --count $(N)
 	ROOST_CHAOS_SECONDS=60 $(BIN)/pytest --timeout 300 tests/chaos
 	ROOST_KILLS=$(KILLS) $(BIN)/pytest tests/store/test_sqlite_killed.py tests/durability/test_random_kills.py

@@ -99,6 +99,10 @@ class Caller:
         if not self._writer.is_closing():
             self._writer.write(data)
 
+    def read_no_more(self) -> None:
+        """What comes waits in the socket, and then in the daemon."""
+        self._writer.transport.pause_reading()  # type: ignore[attr-defined]
+
     async def close(self) -> None:
         self._writer.close()
         async with asyncio.timeout(PATIENCE):

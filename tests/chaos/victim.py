@@ -18,9 +18,8 @@ async def main(socket: str, way: str, mark: str, value: str) -> None:
     session_id = await caller.create({mark: value}, child=random.random() < 0.3)
     match way:
         case "floods and does not read":
-            prompt = asyncio.ensure_future(caller.prompt(session_id, "200000 0"))
-            caller._task.cancel()
-            await asyncio.wait([prompt], timeout=600)
+            caller.read_no_more()
+            await caller.prompt(session_id, "200000 0")
         case "half a frame":
             caller.send_raw(b"\x00\x00\x10\x00half a frame")
             await asyncio.sleep(600)

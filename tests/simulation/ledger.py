@@ -71,6 +71,7 @@ class Heard(msgspec.Struct):
 
     owner: str = ""
     bridged: bool = False
+    killed: bool = False
     gone: bool = False  # its end was told, or it never started
     forgotten: bool = False
     closed: bool = False  # its session was closed, and it may still have something to say
@@ -261,10 +262,12 @@ class Ledger:
         elif isinstance(command, commands.ForgetAgent):
             heard.forgotten = True
             process = self._world.processes.get(command.process)
-            if process is not None and not process.reported and 9 not in process.signals:
+            if process is not None and not process.reported and not heard.killed:
                 self.violated(f"{process} is forgotten, and was not even killed")
         elif heard.gone and command.process != self._going:
             self.violated(f"{name} for {command.process}, which has exited")
+        elif isinstance(command, commands.SignalAgent) and command.signal == commands.SIGKILL:
+            heard.killed = True
 
     def _count(self, number: int, *, left: bool = False) -> None:
         client = self.clients.get(number)

@@ -15,24 +15,28 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="print what happens")
     parser.add_argument("--steps", type=int, help="this many, whatever the seed says")
     parser.add_argument("--count", type=int, help="that many schedules")
-    parser.add_argument("--from", type=int, dest="first", help="from this seed on; otherwise from one nobody has seen")
+    parser.add_argument("--first", action="store_true", help="end with the first that fails")
+    parser.add_argument("--from", type=int, dest="begin", help="from this seed on; otherwise from one nobody has seen")
     options = parser.parse_args()
     if options.seed is not None:
         world = run(options.seed, steps=options.steps, tracing=options.verbose)
         print("\n".join(world.log))
         print(f"seed {options.seed}: all is well after {world.taken} steps")
         return 0
-    first = time.time_ns() if options.first is None else options.first
+    first = time.time_ns() if options.begin is None else options.begin
     begun = time.monotonic()
     failures = 0
-    for seed in range(first, first + (options.count or 1000)):
+    count = options.count or 1000
+    for seed in range(first, first + count):
         try:
             run(seed)
         except Exception as error:
             failures += 1
             print(f"seed {seed}: {type(error).__name__}: {error}", file=sys.stderr)
+            if options.first:
+                break
     took = time.monotonic() - begun
-    print(f"{options.count} schedules from {first} on in {took:.1f} s, {failures} failed")
+    print(f"{count} schedules from {first} on in {took:.1f} s, {failures} failed")
     return 1 if failures else 0
 
 

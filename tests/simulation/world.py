@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
+import msgspec
+
 import roost.daemon.archivist
 import roost.daemon.connection
 import roost.transport.stream
@@ -287,7 +289,7 @@ def random_limits(random: Random) -> Limits:
         return small if random.random() < 0.15 else wide
 
     line = random.choice((700, 2000, 8000))
-    return Limits(
+    limits = Limits(
         max_frame_bytes=8192,
         line_bytes=line,
         agent_input_bytes=bound(6000, 200_000),
@@ -304,8 +306,11 @@ def random_limits(random: Random) -> Limits:
         recent_activity=bound(0, 16),
         stderr_tail=bound(5, 400),
         noise_tail=bound(5, 200),
-        cancel_grace=random.choice((0.0, 10.0)) if random.random() < 0.1 else 10.0,
     )
+    durations = [field.name for field in msgspec.structs.fields(Limits) if field.type is float]
+    if random.random() < 0.15:  # what is over before it has begun
+        limits = msgspec.structs.replace(limits, **{random.choice(durations): 0.0})
+    return limits
 
 
 @contextmanager

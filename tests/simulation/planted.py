@@ -1,0 +1,154 @@
+"""Plants bugs in a copy of the sources, one after the other, and counts the schedules until each is caught.
+
+`python -m tests.simulation.planted [NAME …]`. The checkout is not touched. It fails when a bug is not caught, or when
+the place where it goes is not there any more: then it has to be planted somewhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src" / "roost"
+PATIENCE = 1000
+TIMEOUT = 300.0
+
+
+class Bug(NamedTuple):
+    """What is put in the place of what; `old` stands there once."""
+
+    file: str
+    old: str
+    new: str
+
+
+REPLY = "            self._context.emit(Reply(event.connection, event.request, outcome.response))\n"
+BUGS = {
+    "a reply is dropped": Bug(
+        "sidecar/engine.py",
+        REPLY,
+        "            if event.request % 7:\n                self._context.emit("
+        "Reply(event.connection, event.request, outcome.response))\n",
+    ),
+    "a reply is sent twice": Bug(
+        "sidecar/engine.py", REPLY, REPLY + "            if event.request % 5 == 0:\n    " + REPLY
+    ),
+    "an answer overtakes the events before it": Bug(
+        "sidecar/link.py",
+        "                self.sink.noticed(line, UPDATE, notice.params.update.session_update)\n",
+        "                told = notice.params.update.session_update\n"
+        "                stage.after(0.0, lambda line=line, told=told: self.sink.noticed(line, UPDATE, told))\n",
+    ),
+    "events of one chunk change places": Bug(
+        "sidecar/link.py",
+        "        for line in lines:\n            try:",
+        "        for line in sorted(lines):\n            try:",
+    ),
+    "what follows an answer in its chunk is lost": Bug(
+        "sidecar/link.py",
+        "                self._read_other(line)\n",
+        "                calls = len(self._calls)\n                self._read_other(line)\n"
+        "                if len(self._calls) < calls:\n                    return\n",
+    ),
+    "an agent whose start failed is not ended": Bug(
+        "sidecar/bootstrap.py",
+        '    bootstrap.asks.close("the session could not be opened")\n',
+        '    bootstrap.asks.close("the session could not be opened")\n    return\n',
+    ),
+    "a request has no deadline": Bug(
+        "sidecar/prompt.py",
+        "        answer: Answer = yield stage.within(limits.request_timeout, wait)\n",
+        "        answer: Answer = yield wait\n",
+    ),
+    "the driver does not hear of an earlier deadline": Bug(
+        "daemon/driver.py",
+        "if deadline is not None and (self._alarm_at is None or deadline < self._alarm_at):",
+        "if deadline is not None and self._alarm_at is None:",
+    ),
+    "a question is answered twice": Bug(
+        "sidecar/callbacks.py",
+        "        if self._open.pop(ask.inbound.token, None) is None:\n",
+        "        if self._open.get(ask.inbound.token) is None:\n",
+    ),
+    "silence is consent": Bug(
+        "sidecar/permissions.py",
+        '        if option.kind == "reject_once" and option.id is not None:\n',
+        '        if option.kind == "allow_once" and option.id is not None:\n',
+    ),
+    "a session is anybody's who knows its id": Bug(
+        "sidecar/sessions.py",
+        "        if session is None or session.owner is not caller:\n",
+        "        if session is None:\n",
+    ),
+    "agents are read though their caller does not": Bug(
+        "sidecar/engine.py",
+        "        for session in connection.hears:\n            session.link.pause_for(connection.number)\n",
+        "",
+    ),
+    "sessions outlive their unnamed caller": Bug(
+        "sidecar/engine.py", "        if not connection.caller.named:\n", "        if False:\n"
+    ),
+    "a crash is told to nobody": Bug(
+        "sidecar/restart.py",
+        "    session.publish_exit(dead, exit_code, recovery.restart, recovery.count)\n",
+        "",
+    ),
+    "bytes are decoded before they are lines": Bug(
+        "sidecar/link.py",
+        "            self._read(self._framer.feed(chunk))\n",
+        '            self._read(self._framer.feed(chunk.decode("utf-8", "replace").encode()))\n',
+    ),
+    "a prompt is sent before it is durable": Bug(
+        "sidecar/prompt.py",
+        "    session.turn_kept = False\n    yield from journal.promise()\n",
+        "    session.turn_kept = False\n",
+    ),
+    "a sleeping session is woken twice": Bug(
+        "sidecar/wake.py",
+        "        if not (yield from quiet(context, connection, session_id)):\n            break\n",
+        "        break\n",
+    ),
+}
+
+
+def main() -> int:
+    wanted = sys.argv[1:] or list(BUGS)
+    lost = 0
+    for name in wanted:
+        found = caught(BUGS[name])
+        lost += found.startswith("NOT")
+        print(f"{name:50} {found}", flush=True)
+    return 1 if lost else 0
+
+
+def caught(bug: Bug) -> str:
+    """How it was caught, or a sentence that begins with NOT."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "roost")
+        shutil.copytree(SOURCES, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        place = copy / bug.file
+        text = place.read_text()
+        if text.count(bug.old) != 1:
+            return f"NOT planted: its place in {bug.file} is there {text.count(bug.old)} times"
+        place.write_text(text.replace(bug.old, bug.new))
+        command = [sys.executable, "-m", "tests.simulation.run", "--from", "0", "--count", str(PATIENCE), "--first"]
+        environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            return f"caught: it hangs for {TIMEOUT:g} s"
+    failure = re.search(r"^seed (\d+): (.*)", done.stderr, re.MULTILINE)
+    if failure is None:
+        return f"NOT caught by {PATIENCE} schedules"
+    return f"seed {failure[1]}, after {int(failure[1]) + 1} schedules: {failure[2][:120]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
