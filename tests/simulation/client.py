@@ -28,7 +28,7 @@ from roost.sidecar.gen.messages import (
 )
 from roost.wire.framing import LengthFramer, encode_length_frame
 from tests.simulation import hostility
-from tests.simulation.ledger import Asked
+from tests.simulation.accounts import Asked
 from tests.simulation.process import OWNER_VARIABLE
 from tests.simulation.reader import Reader
 from tests.simulation.temper import random_type

@@ -23,7 +23,8 @@ from roost.sidecar.gen.messages import (
     decode_acp_event,
     decode_acp_response,
 )
-from tests.simulation.ledger import UNKNOWN, Asked, Ledger
+from tests.simulation.accounts import UNKNOWN, Asked
+from tests.simulation.ledger import Ledger
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client

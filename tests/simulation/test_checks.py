@@ -8,7 +8,7 @@ import pytest
 
 from roost.sidecar import commands
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpSessionEvent, decode_acp_event
-from tests.simulation.ledger import Violation
+from tests.simulation.accounts import Violation
 from tests.simulation.world import WatchedEngine, run
 
 Commands = list[commands.Command]

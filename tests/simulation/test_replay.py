@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.simulation.ledger import Violation
+from tests.simulation.accounts import Violation
 from tests.simulation.world import WatchedEngine, run
 
 TIMEOUT = 50.0

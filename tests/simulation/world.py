@@ -26,8 +26,9 @@ from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import AcpCloseSessionRequest
 from roost.sidecar.limits import Limits
 from tests.simulation import invariants
+from tests.simulation.accounts import Violation
 from tests.simulation.client import NO_LIMIT, Client
-from tests.simulation.ledger import Ledger, Violation
+from tests.simulation.ledger import Ledger
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Catalogue, Process, Runner
 from tests.simulation.store import SimulatedStore

@@ -1,0 +1,54 @@
+"""What the ledger keeps of a session, a request, a crash and a process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+UNKNOWN = ""  # a process that is not known any more
+
+
+class Violation(AssertionError):
+    """A rule of the simulation was broken."""
+
+
+class Owned(msgspec.Struct):
+    """A session that was opened, and for whom. Only its owner closes it; a crash may end it unseen."""
+
+    owner: str
+    process: str
+
+
+class Asked(msgspec.Struct):
+    """A request that is not answered yet. `base`: the process its session runs on, and how much of it was heard."""
+
+    unknown: str | None = None  # the session it names is not the caller's: the only answer there is
+    base: tuple[str, int] | None = None
+    live: bool = False  # its session runs
+    deletes: str | None = None
+
+
+class Ended(msgspec.Struct):
+    """A crash that was told. `successor` runs the session now."""
+
+    session_id: str
+    successor: str | None
+
+
+class Heard(msgspec.Struct):
+    """One process, as the engine knows it."""
+
+    owner: str = ""
+    bridged: bool = False
+    killed: bool = False
+    gone: bool = False  # its end was told, or it never started
+    forgotten: bool = False
+    closed: bool = False  # its session was closed, and it may still have something to say
+    heard: int = 0  # bytes of stdout
+    number: int = 0  # of the last notification among them
+    told: set[str] = msgspec.field(default_factory=set)  # methods of requests it was sent
+    last_call: int = 0
+    owed: Counter[Any] = msgspec.field(default_factory=Counter)  # questions without an answer, by the key of their id
+    asked: dict[Any, set[str]] = msgspec.field(default_factory=dict)  # the questions that had this id
