@@ -39,7 +39,7 @@ def code_lines(path: Path) -> int:
 
 
 def test_the_agent_shown_first_is_whole_and_short() -> None:
-    code = first_example("agents.md")
+    code = first_example("writing-agents.md")
     assert len(code.splitlines()) <= FEW_LINES
     assert "agent.run()" in code
 
@@ -47,7 +47,7 @@ def test_the_agent_shown_first_is_whole_and_short() -> None:
 @pytest.mark.timeout(180)
 async def test_the_agent_shown_first_breaks_no_must_of_the_protocol(tmp_path: Path) -> None:
     program = tmp_path / "echo.py"
-    program.write_text(first_example("agents.md"), encoding="utf-8")
+    program.write_text(first_example("writing-agents.md"), encoding="utf-8")
     report = await check_agent(Launch(argv=(sys.executable, str(program))))
     assert report.conforms, report.findings
 
@@ -69,8 +69,8 @@ def test_the_client_example_talks_to_the_agent_example() -> None:
     assert result.stdout == "SAY HELLO\n"
 
 
-PAGES = [*sorted((DOCS / "agents").glob("*.md")), *sorted((DOCS / "clients").glob("*.md"))]
-PAGES += [DOCS / "agents.md", DOCS / "clients.md"]
+PAGES = [*sorted((DOCS / "writing-agents").glob("*.md")), *sorted((DOCS / "clients").glob("*.md"))]
+PAGES += [DOCS / "writing-agents.md", DOCS / "clients.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
@@ -79,7 +79,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / link).exists(), link
 
 
-@pytest.mark.parametrize("side", ["agents", "clients"])
+@pytest.mark.parametrize("side", ["writing-agents", "clients"])
 def test_each_topic_is_linked_from_its_side_s_page(side: str) -> None:
     text = (DOCS / f"{side}.md").read_text(encoding="utf-8")
     for page in (DOCS / side).glob("*.md"):
@@ -97,7 +97,7 @@ def spelt(value: float) -> set[str]:
     return {f"{value:,}"} | ({f"{mebi} MiB", f"{mebi} Mi"} if mebi else {f"{kibi} KiB"} if kibi else set())
 
 
-@pytest.mark.parametrize("page", ["agents/limits.md", "clients/limits.md"])
+@pytest.mark.parametrize("page", ["writing-agents/limits.md", "clients/limits.md"])
 def test_the_tables_of_limits_tell_the_defaults(page: str) -> None:
     rows = re.findall(
         r"^\| (`\w+Limits\.\w+`[^|]*)\| ([^|]+) \|", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE
