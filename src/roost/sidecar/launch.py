@@ -10,6 +10,7 @@ from roost.acp.dialect import V1, V2, Dialect, negotiate
 from roost.errors import SidecarError
 from roost.sidecar.gen.messages import AcpCreateSessionRequest, AcpRuntimeKind
 from roost.sidecar.payloads import compact
+from roost.sidecar.quirks import NO_QUIRKS, Quirks
 
 KEEP_STDIN_OPEN = "AGENTOS_KEEP_STDIN_OPEN"
 
@@ -26,6 +27,9 @@ class AgentProgram(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     runtime: AcpRuntimeKind | None = None  # what its file asks for; None: runs by itself
     package: str | None = None  # the folder of the installed package; None for a command line or a shipped agent
+    inherited: tuple[str, ...] = ()  # variables of the daemon's own that it gets, among those its quirks ask for
+    quirks: Quirks = NO_QUIRKS
+    quirks_by_info: Mapping[str, Quirks] = {}  # of what it may turn out to be, by the name it tells at initialize
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):

@@ -117,6 +117,7 @@ class Link:
         self._choked = False
         self.process = process
         self.launch = launch
+        self.quirks = launch.program.quirks  # more may be known once it has told its name
         self.sink = sink
         self.pid: int | None = None
         self.started = stage.wait()
