@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from roost.errors import RemoteProtocolError, SidecarError
+from roost.rpc.messages import AUTH_REQUIRED
 from roost.sidecar.callbacks import Asks
 from roost.sidecar.callers import Connection
 from roost.sidecar.closing import end_agent
@@ -87,7 +88,7 @@ class Bootstrap:
 
     def ask(self, method: str, params: dict[str, Any], setting: str) -> Conversation[Answer]:
         """The same, with the agent's error left to the caller. `setting` names the time-out."""
-        timeout: float = getattr(self._context.limits, setting)
+        timeout: float = max(getattr(self._context.limits, setting), getattr(self.link.quirks, setting, None) or 0.0)
         if self.full is not None:
             raise self.full
         call, wait = self.link.call(method, msgspec.json.encode(params))
@@ -134,13 +135,14 @@ def result_members(method: str, result: bytes | None) -> Json:
 
 
 def handshake_failed(method: str, answer: Answer) -> SidecarError:
-    """The agent's own words, and its `data` as it wrote it."""
+    """The agent's own words, and its `data` as it wrote it. Code `auth_required` when a login is what it wants."""
     message = "" if answer.error is None else answer.error.message
     text = f"ACP {method} failed: {message or 'unknown ACP error'}"
     data = (members((members(answer.text) or {}).get("error")) or {}).get("data")
     if data is not None and bytes(data) != b"null":
         text += f" (data: {compacted(data)})"
-    return SidecarError("invalid_state", text)
+    wants_login = answer.error is not None and answer.error.code == AUTH_REQUIRED
+    return SidecarError("auth_required" if wants_login else "invalid_state", text)
 
 
 def exit_text(link: Link, exit_code: int | None, call: int) -> str:

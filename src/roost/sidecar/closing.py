@@ -29,7 +29,8 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
         limits = context.limits
         context.emit(CloseAgentInput(link.process))
         if not failed:
-            yield from _gone(context, link, limits.input_close_grace)
+            own_grace = link.quirks.input_close_grace
+            yield from _gone(context, link, limits.input_close_grace if own_grace is None else own_grace)
         for signal, grace in (
             (SIGTERM, limits.abort_grace if failed else limits.kill_grace),
             (SIGKILL, limits.reap_timeout),

@@ -40,7 +40,7 @@ def initialized(context: Context, start: Callable[[], Bootstrap]) -> Conversatio
         check_version(launch.protocol_version, bootstrap.initialized)
         return bootstrap
     key = (launch.agent_type, launch.program.entrypoint)
-    trial = first_trial(context.spoken.get(key), preferred=2)
+    trial = first_trial(context.spoken.get(key), preferred=launch.program.quirks.speaks or 2)
     said: Json = {}  # to who asked for 2
     while True:
         verdict = yield from _try(context, bootstrap, trial, said)

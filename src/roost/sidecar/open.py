@@ -16,11 +16,11 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.facts import Facts
 from roost.sidecar.gen.messages import AcpCreateSessionRequest, AcpResponse
-from roost.sidecar.handshake import initialized
 from roost.sidecar.instructions import instruct, instruction_text
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import Launch, check_launch, launch_of, unknown_agent
 from roost.sidecar.limits import Gauge, limit_exceeded
+from roost.sidecar.login import logged_in
 from roost.sidecar.payloads import Json, string
 from roost.sidecar.rest import keep, quiet
 from roost.sidecar.sessions import Life, Session
@@ -80,7 +80,7 @@ def open_session(
             return bootstrap
 
         try:
-            bootstrap = yield from initialized(context, meet)
+            bootstrap = yield from logged_in(context, meet)
             return (yield from opened(bootstrap))
         except Exception:
             if met:

@@ -12,8 +12,8 @@ from roost.sidecar.closing import end_agent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.facts import Facts
-from roost.sidecar.handshake import initialized
 from roost.sidecar.launch import Launch
+from roost.sidecar.login import logged_in
 from roost.sidecar.payloads import Json, member
 from roost.sidecar.sessions import Life, Session
 
@@ -126,7 +126,7 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
         return bootstrap
 
     try:
-        bootstrap = yield from initialized(context, meet)
+        bootstrap = yield from logged_in(context, meet)
         method = native_method(bootstrap)
         if method is None:
             yield from give_up(context, bootstrap)
@@ -168,6 +168,8 @@ def attach_params(session_id: str, launch: Launch) -> dict[str, Any]:
 def native_method(bootstrap: Bootstrap) -> str | None:
     """How this agent re-attaches a session, or None when it cannot. Only literal capabilities count."""
     link, initialized = bootstrap.link, bootstrap.initialized
+    if link.quirks.resume == "transcript":
+        return None
     if link.v1 is not None:  # what the bridge makes up for lasts no longer than the agent
         return RESUME if link.v1.attaches("load") or link.v1.attaches("resume") else None
     if link.launch.by_state:
