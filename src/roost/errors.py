@@ -14,6 +14,7 @@ RoostError
 │   └── ConnectionClosed  ... and calls were still open on it
 │       └── AgentExited   ... because the agent's process is gone
 ├── ProcessError          a program could not be run, or ended when it should not have
+├── CatalogueError        an agent could not be installed, removed or looked up
 └── StoreError            the journal could not be read or written
 """
 
@@ -154,6 +155,25 @@ class ProcessError(RoostError):
         self.message = message
         self.exit_code = exit_code
         self.stderr = stderr
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CatalogueError(RoostError):
+    """An agent could not be installed, removed or looked up; the text says what and what to do.
+
+    `code` is one of: unknown (no such agent or version), exists (the name is taken), locked (somebody else is
+    installing it), unsuitable (this machine lacks something), damaged (data that is not what it should be), checksum,
+    unreachable (a download failed), failed (npm or pip did, or the system). `detail` holds the last lines of a
+    program that failed, without secrets.
+    """
+
+    def __init__(self, message: str, code: str = "failed", detail: str = "") -> None:
+        super().__init__(message, code, detail)
+        self.message = message
+        self.code = code
+        self.detail = detail
 
     def __str__(self) -> str:
         return self.message
