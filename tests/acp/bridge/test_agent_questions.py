@@ -45,6 +45,15 @@ def test_quirk_3_a_tool_call_announced_in_a_permission_alone_is_reported_first()
     assert again["params"]["title"] == "Run"
 
 
+def test_such_a_tool_call_comes_behind_the_prompt_whose_turn_it_is() -> None:
+    """PRM-4: also when it is the first thing the agent says to that prompt"""
+    rig = opened()
+    rig.prompt()
+    told = ask(rig, {"toolCallId": "t9", "title": "Run"})
+    updates = [message["params"]["update"] for message in told if message.get("method") == "session/update"]
+    assert tags(updates) == ["user_message", "running", "tool_call_update", "requires_action"]
+
+
 @pytest.mark.parametrize("tool", [None, {}, {"toolCallId": 5}, "x"])
 def test_a_permission_about_nothing_known_has_the_common_title(tool: Any) -> None:
     (request,) = ask(opened(), tool)

@@ -113,6 +113,7 @@ class Questions:
             known = session.knows_tool_call(identifier)
             patch = session.shaper.tool_call(call, not known)
             if not known:  # some announce a tool nowhere else
+                self._bridge.turns.accept(session)  # the user's message comes before what its turn does
                 for update in session.shaped({**call, "sessionUpdate": "tool_call"}):
                     bridge.tell(session, update)
             session.note_title(identifier, call.get("title"))
