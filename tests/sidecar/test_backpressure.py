@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -118,6 +119,48 @@ def test_an_agent_that_is_being_closed_is_not_paused_any_more() -> None:
     assert not rig.agent.paused
     rig.advance(10)
     assert rig.agent.signals == [15]
+
+
+def test_of_an_agent_that_is_closed_and_never_done_no_more_is_read_than_the_limit() -> None:
+    rig, caller, session = opened(closing_output_bytes=1000)
+    rig.agent.exits_on_eof, rig.agent.exits_on = False, frozenset((9,))
+    block(rig, caller)
+    rig.close(caller, session)
+    for _ in range(9):
+        rig.agent.update(sessionUpdate="x", text="y" * 100)
+    line = len(json.dumps(rig.notifications(caller)[0])) + 1
+    assert len(rig.notifications(caller)) == -(-1000 // line)
+    assert rig.agent.paused
+    rig.advance(5.6)
+    assert rig.agent.signals == [15, 9]
+    assert rig.agent.exited
+    rig.advance(5.1)
+    unblock(rig, caller)
+    rig.assert_nothing_left()
+
+
+def test_an_agent_at_its_end_is_read_again_when_its_caller_reads_again() -> None:
+    rig, caller, session = opened(closing_output_bytes=1)
+    rig.agent.exits_on_eof = False
+    block(rig, caller)
+    rig.close(caller, session)
+    rig.agent.update(sessionUpdate="x")
+    assert rig.agent.paused
+    rig.agent.update(sessionUpdate="x")
+    unblock(rig, caller)
+    assert not rig.agent.paused
+    assert len(rig.notifications(caller)) == 2
+    block(rig, caller)
+    assert rig.agent.paused
+
+
+def test_what_an_agent_at_its_end_says_to_those_who_read_is_not_limited() -> None:
+    rig, caller, session = opened(closing_output_bytes=1)
+    rig.agent.exits_on_eof = False
+    rig.close(caller, session)
+    for _ in range(5):
+        rig.agent.update(sessionUpdate="x")
+    assert len(rig.notifications(caller)) == 5
 
 
 def test_a_caller_that_stays_stuck_is_disconnected() -> None:

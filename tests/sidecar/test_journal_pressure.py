@@ -75,6 +75,32 @@ def test_a_caller_that_does_not_read_and_a_journal_that_is_behind_are_waited_for
     assert paused(rig) == [False]
 
 
+def test_a_turn_behind_a_journal_that_never_catches_up_has_an_end_all_the_same() -> None:
+    rig, me = kept()
+    session = rig.create(me).session_id
+    rig.agent.hear = lambda agent, message: True
+    prompt = rig.prompt(me, session)
+    press(rig)
+    rig.advance(599)
+    assert rig.reply(me, prompt) is None
+    rig.advance(2)
+    assert rig.rpc(me, prompt)["error"]["data"]["kind"] == "acp_timeout"
+
+
+def test_of_an_agent_at_its_end_the_journal_is_not_given_more_than_the_limit() -> None:
+    rig, me = kept(closing_output_bytes=1)
+    session = rig.create(me).session_id
+    rig.agent.exits_on_eof = False
+    rig.close(me, session)
+    rig.agent.update(sessionUpdate="x")
+    press(rig)
+    assert paused(rig) == [False]
+    rig.agent.update(sessionUpdate="x")
+    assert paused(rig) == [True]
+    ease(rig)
+    assert paused(rig) == [False]
+
+
 def test_a_session_that_is_closed_meanwhile_is_read_to_its_end() -> None:
     rig, me = kept()
     session = rig.create(me).session_id

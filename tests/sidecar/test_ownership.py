@@ -11,6 +11,7 @@ from roost.sidecar import commands
 from roost.sidecar.gen.messages import (
     AcpCloseSessionRequest,
     AcpDeliverAgentOutputRequest,
+    AcpErrorResponse,
     AcpGetSessionStateRequest,
     AcpPermissionCallbackResponse,
     AcpRequest,
@@ -121,6 +122,55 @@ def test_resuming_a_foreign_session_does_what_resuming_a_missing_one_does() -> N
     assert (foreign.mode, missing.mode) == ("fallback", "fallback")
     assert rig.agents["acp-agent-2"].heard == rig.agents["acp-agent-3"].heard
     assert rig.state(owner, HERE) == before
+
+
+UNKNOWN: dict[str, tuple[int, str, Any]] = {
+    "in its own words": (-32602, "no session {id} here", None),
+    "with an unknown_session": (-32000, "session {id}", {"kind": "unknown_session"}),
+    "by its id": (-32002, "gone", {"sessionId": "{id}"}),
+    "with an id in its data": (-32603, "broken", {"details": "no file /store/{id}.json"}),
+}
+
+
+def unknowing(error: tuple[int, str, Any]) -> Callable[[Agent, Json], bool]:
+    """An agent that has no session but those it has opened itself."""
+
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") != "session/load":
+            return silent(agent, message)
+        asked = message["params"]["sessionId"]
+        agent.stderr(f"looking for {asked}\n".encode())
+        agent.update(sessionUpdate="agent_message_chunk", text=f"of {asked}")
+        code, text, data = error
+        data = None if data is None else {key: value.replace("{id}", asked) for key, value in data.items()}
+        agent.error(message, code, text.replace("{id}", asked), data)
+        return True
+
+    return script
+
+
+@pytest.mark.parametrize("ids", [(HERE, MISSING), (f"{'ab-1' * 4}", f"{'cd-2' * 4}")], ids=["short", "long"])
+@pytest.mark.parametrize("error", UNKNOWN.values(), ids=UNKNOWN)
+def test_resuming_a_foreign_session_tells_what_the_agent_says_of_a_missing_one(
+    error: tuple[int, str, Any], ids: tuple[str, str]
+) -> None:
+    here, missing = ids
+    rig = Recorder(unknowing(error))
+    rig.capabilities, rig.session_id = {"loadSession": True}, here
+    owner, stranger, other = rig.connect("owner"), rig.connect("stranger"), rig.connect("other")
+    rig.create(owner)
+    rig.session_id = "fresh"
+    said = []
+    for caller, session in ((stranger, here), (other, missing)):
+        rig.told.clear()
+        answer = rig.ask(caller, resumption(session))
+        lines = [repr(event) for event in rig.events(caller)]
+        said.append("\n".join([repr(answer), *lines]).replace(session, "~").replace(rig.agent.process, "agent"))
+        if not isinstance(answer, AcpErrorResponse):
+            rig.close(caller, "fresh")
+    assert said[0] == said[1]
+    assert here not in str(rig.agents["acp-agent-2"].heard)
+    assert [len(agent.heard) for agent in rig.agents.values()][1:3] in ([2, 2], [3, 3])
 
 
 def test_delivering_to_a_foreign_process_is_delivering_to_an_unknown_one() -> None:

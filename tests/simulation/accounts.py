@@ -47,6 +47,7 @@ class Heard(msgspec.Struct):
     forgotten: bool = False
     closed: bool = False  # its session was closed, and it may still have something to say
     heard: int = 0  # bytes of stdout
+    last_words: int = 0  # those among them that came after its end had begun, while somebody could not take more
     number: int = 0  # of the last notification among them
     told: set[str] = msgspec.field(default_factory=set)  # methods of requests it was sent
     last_call: int = 0

@@ -109,6 +109,17 @@ def _sessions_fit_together(world: World) -> None:
             ledger.violated(f"{caller.name} has {len(caller.sessions)} sessions")
 
 
+def held_up(world: World) -> set[str]:
+    """The processes of sessions that somebody hears, or keeps, who cannot take more."""
+    context = world.engine._context
+    return {
+        session.link.process
+        for session in (*context.sessions, *context.sessions.leaving)
+        if (context.keeper.pressed and session.journal is not None)
+        or any(connection.blocked for connection in session.audience)
+    }
+
+
 def _whoever_is_blocked_has_paused_agents(world: World) -> None:
     ledger, context = world.ledger, world.engine._context
     for client in ledger.clients.values():
@@ -118,15 +129,12 @@ def _whoever_is_blocked_has_paused_agents(world: World) -> None:
             ledger.violated(f"{client}: blocked is {connection.blocked}, and {waiting} bytes wait")
         if client.channel.mangled:
             ledger.violated(f"{client}: what was sent is not what was to be sent")
-    wanted = set()
-    for session in context.sessions:
-        slow = context.keeper.pressed and session.journal is not None
-        if slow or any(connection.blocked for connection in session.audience):
-            wanted.add(session.link.process)
+    wanted = held_up(world)
     for name, link in context.links.items():
         process = world.processes.get(name)
         if process is not None and not process.reported and not link.gone:
-            pause = name in wanted and not link.doomed
+            enough = ledger.processes[name].last_words >= world.limits.closing_output_bytes
+            pause = name in wanted and (enough or not link.brake.doomed)
             if process.paused != pause:
                 ledger.violated(f"{name} is {'paused' if process.paused else 'read'}, and should not be")
 

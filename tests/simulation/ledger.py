@@ -315,6 +315,10 @@ class Ledger:
         heard = self.processes[process.name]
         self.is_bridged(process.name)
         heard.heard += count
+        if process.name in invariants.held_up(self._world):
+            link = self._world.engine._context.links.get(process.name)
+            if link is not None and link.brake.doomed:
+                heard.last_words += count
         self._move_on(process, heard, heard.heard)
 
     def agent_is_gone(self, process: Process) -> None:

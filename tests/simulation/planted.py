@@ -89,8 +89,11 @@ BUGS = {
     ),
     "agents are read though their caller does not": Bug(
         "sidecar/engine.py",
-        "        for session in connection.hears:\n            session.link.pause_for(connection.number)\n",
+        "        for session in connection.hears:\n            session.link.brake.wait_for(connection.number)\n",
         "",
+    ),
+    "an agent at its end is read without end": Bug(
+        "sidecar/brake.py", "            self._last_words -= size\n", "            self._last_words -= 0\n"
     ),
     "sessions outlive their unnamed caller": Bug(
         "sidecar/engine.py", "        if not connection.caller.named:\n", "        if False:\n"

@@ -156,7 +156,7 @@ MEDDLERS: dict[str, Callable[[], Meddler]] = {
     "an event goes to somebody else": lambda: _to_the_wrong_one(commands.Publish),
     "answers overtake events": lambda: _answer_first,
     "a question goes to somebody else": lambda: _to_the_wrong_one(commands.AskCaller),
-    "a question of an agent is dropped with its answer": lambda: _dropping(commands.WriteAgent, 11),
+    "a question of an agent is dropped with its answer": lambda: _dropping(commands.WriteAgent, 7),
     "an agent is answered twice": lambda: _answer_agents_twice,
     "silence is consent": lambda: _consent,
     "a stranger is told more": lambda: _say_more_to_strangers,

@@ -295,6 +295,7 @@ def random_limits(random: Random) -> Limits:
         line_bytes=line,
         agent_input_bytes=bound(6000, 200_000),
         caller_output_bytes=random.choice((500, 3000, 100_000)),
+        closing_output_bytes=random.choice((1, 300, 3000)),
         requests_per_connection=bound(2, 100),
         requests_per_session=bound(2, 100),
         sessions_per_caller=bound(1, 20),

@@ -73,7 +73,7 @@ def _ended(context: Context, session: Session, link: Link) -> Conversation[str |
         try:
             reason: str | None = yield context.stage.within(grace, session.turns.ended())
         except TimedOut:
-            if link.paused and session.link is link and context.stage.now < patience:
+            if link.brake.on and session.link is link and context.stage.now < patience:
                 grace = max(grace, PAUSED_GRACE)  # its last words may be waiting behind a caller that does not read
                 continue
             yield from end_wedged_turn(context, session, link)

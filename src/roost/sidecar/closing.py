@@ -24,7 +24,7 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
         yield link.ending
         return
     link.ending = context.stage.wait()
-    link.doom()
+    link.brake.doom()
     if not link.gone:
         limits = context.limits
         context.emit(CloseAgentInput(link.process))
@@ -47,7 +47,7 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
 
 def kill_agent(context: Context, link: Link) -> Conversation[None]:
     """SIGKILL, and the wait for the exit, which then counts as a crash."""
-    link.doom()
+    link.brake.doom()
     if not link.gone:
         context.emit(SignalAgent(link.process, SIGKILL))
         yield from _gone(context, link, context.limits.reap_timeout)

@@ -175,7 +175,7 @@ class Engine:
         command = Disconnect(connection.number, "timeout", text)
         connection.stuck = self._stage.after(limits.stuck_caller_timeout, lambda: self._context.emit(command))
         for session in connection.hears:
-            session.link.pause_for(connection.number)
+            session.link.brake.wait_for(connection.number)
 
     def _caller_unblocked(self, event: events.CallerUnblocked) -> None:
         connection = self._context.callers.connections.get(event.connection)
@@ -193,7 +193,7 @@ class Engine:
             payload = encode_acp_event(AcpAgentStderrEvent("", "", "", text.encode()))
             self._context.emit(Publish(connection.number, payload))
         for session in connection.hears:
-            session.link.unpause_for(connection.number)
+            session.link.brake.go_on_for(connection.number)
 
     def _caller_answered(self, event: events.CallerAnswered) -> None:
         connection = self._context.callers.connections.get(event.connection)
@@ -313,14 +313,14 @@ class Engine:
 
     def _journal_pressed(self, event: events.JournalPressed) -> None:
         self._context.keeper.pressed = True
-        for session in self._context.sessions:
+        for session in (*self._context.sessions, *self._context.sessions.leaving):
             if session.journal is not None:
                 session.journal.slow_down(session.link)
 
     def _journal_eased(self, event: events.JournalEased) -> None:
         self._context.keeper.pressed = False
-        for session in self._context.sessions:
-            session.link.unpause_for(STORE)
+        for session in (*self._context.sessions, *self._context.sessions.leaving):
+            session.link.brake.go_on_for(STORE)
 
     def _shutdown_requested(self, event: events.ShutdownRequested) -> None:
         context = self._context

@@ -84,7 +84,7 @@ class Journal:
     def slow_down(self, link: Link) -> None:
         """Has an agent read no further while the store does not keep up."""
         if self._keeper.pressed:
-            link.pause_for(STORE)
+            link.brake.wait_for(STORE)
 
     def update(self, line: bytes) -> None:
         """One notification, as it is told to callers."""

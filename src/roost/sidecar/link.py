@@ -18,7 +18,8 @@ from roost.rpc.limits import PeerLimits
 from roost.rpc.messages import INTERNAL_ERROR
 from roost.rpc.peer import Peer
 from roost.sidecar.activity import Activity
-from roost.sidecar.commands import PauseAgent, ResumeAgent, WriteAgent
+from roost.sidecar.brake import Brake
+from roost.sidecar.commands import WriteAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Wait
 from roost.sidecar.launch import Launch
@@ -112,7 +113,6 @@ class Link:
         )
         self._peer = Peer(first_id=1, answer_malformed=False, limits=peer_limits)
         self._calls: dict[int, Wait] = {}
-        self._paused_for: set[int] = set()
         self._input = Gauge("agent_input_bytes", limits.agent_input_bytes, context.warn)
         self._choked = False
         self.process = process
@@ -124,10 +124,11 @@ class Link:
         self.exit = stage.wait()
         self.aftermath = stage.wait()  # of a crash: settles with a restart.Recovery, or None when the session closed
         self.ending: Wait | None = None  # once it is being ended: settles when it is forgotten
-        self.doomed = False  # its end is near, and comes after its output: it is not paused any more
+        self.alias: tuple[bytes, bytes] | None = None  # a session id it was asked for, and the one everybody else knows
         self.queued_input = 0
         self.v1: V1Side | None = None  # between an agent of v1 and everything here, which speaks v2
         self.last_output = stage.now
+        self.brake = Brake(context, process, self._released)
         self.activity = Activity(
             entries=limits.recent_activity, stderr_tail=limits.stderr_tail, noise_tail=limits.noise_tail
         )
@@ -144,6 +145,8 @@ class Link:
     def receive(self, chunk: bytes) -> None:
         """One chunk of stdout, split anywhere."""
         self.last_output = self._context.stage.now
+        if self.brake.doomed:
+            self.brake.heard(len(chunk))
         if self._framer.held + len(chunk) < self._careful:
             self._read(self._framer.feed(chunk))
             return
@@ -169,6 +172,8 @@ class Link:
     def _take(self, lines: list[bytes]) -> None:
         stage = self._context.stage
         ready, updates = stage.ready, 0
+        if self.alias is not None:
+            lines = [line.replace(*self.alias) for line in lines]
         for line in lines:
             try:
                 notice = _peek_update(line)
@@ -238,6 +243,8 @@ class Link:
 
     def receive_stderr(self, chunk: bytes) -> None:
         self.last_output = self._context.stage.now
+        if self.alias is not None:
+            chunk = chunk.replace(*self.alias)
         self.activity.wrote_stderr(chunk)
         self.sink.wrote_stderr(chunk)
 
@@ -250,10 +257,14 @@ class Link:
             self._read([tail])
         if self.v1 is not None:
             self.v1.end()
+        self.brake.end()
         self._peer.end("the agent exited")
         self.exit.resolve(exit_code)
         self.fail_calls(AgentGone(exit_code, failure))
         self.sink.exited(exit_code)
+
+    def _released(self) -> None:
+        self.last_output = self._context.stage.now  # its silence was ours
 
     # ---- to the agent
 
@@ -333,30 +344,6 @@ class Link:
             self._context.kill(self)
             return
         self._context.emit(WriteAgent(self.process, data))
-
-    # ---- back-pressure
-
-    def pause_for(self, connection: int) -> None:
-        if not self._paused_for and not self.gone and not self.doomed:
-            self._context.emit(PauseAgent(self.process))
-        self._paused_for.add(connection)
-
-    def unpause_for(self, connection: int) -> None:
-        if connection in self._paused_for:
-            self._paused_for.discard(connection)
-            if not self._paused_for and not self.gone and not self.doomed:
-                self.last_output = self._context.stage.now  # its silence was ours
-                self._context.emit(ResumeAgent(self.process))
-
-    @property
-    def paused(self) -> bool:
-        return bool(self._paused_for) and not self.doomed
-
-    def doom(self) -> None:
-        """From now on it is read to its end, whoever does not read it."""
-        if self.paused and not self.gone:
-            self._context.emit(ResumeAgent(self.process))
-        self.doomed = True
 
 
 def _tag(params: msgspec.Raw) -> str | None:

@@ -162,7 +162,7 @@ def adopt(
     for hearer in session.audience:
         hearer.hears[session] = None
         if hearer.blocked:
-            link.pause_for(hearer.number)
+            link.brake.wait_for(hearer.number)
     context.sessions.add(session)
     keep(context, session, record)
     if session.journal is None:

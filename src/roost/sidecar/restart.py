@@ -155,7 +155,7 @@ def take_over(session: Session, bootstrap: Bootstrap, attached: Json) -> None:
     link.sink = session
     for connection in session.audience:
         if connection.blocked:
-            link.pause_for(connection.number)
+            link.brake.wait_for(connection.number)
     if session.journal is not None:
         session.journal.slow_down(link)
 

@@ -9,6 +9,7 @@ from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AgentQuery, SessionQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
+from roost.sidecar.decoy import decoy_for
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, AcpSessionResumedResponse
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
@@ -34,6 +35,9 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
     """A session id that is live and the caller's own is attached to; a foreign one is treated like a missing one."""
     caller = connection.caller
     yield from quiet(context, connection, request.session_id)
+    while (over := caller.ending.get(request.session_id)) is not None:  # two agents would have one session
+        yield over
+        yield from quiet(context, connection, request.session_id)
     live = context.sessions.find(request.session_id)
     if live is not None and live.owner is caller:
         live.join(connection)
@@ -56,7 +60,11 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
 
     def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
         session_id = request.session_id if known is None else known.live_id
-        attached = None if foreign else (yield from attach(context, bootstrap, session_id))
+        if foreign:
+            yield from attach_decoy(context, bootstrap, session_id)
+            attached = None
+        else:
+            attached = yield from attach(context, bootstrap, session_id)
         replayed = 0 if known is None or attached is None else len(bootstrap.notifications)
         if attached is not None:
             mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
@@ -99,13 +107,18 @@ def resume_launch(
     )
 
 
-def attach(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversation[Json | None]:
-    """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's."""
+def attach(
+    context: Context, bootstrap: Bootstrap, session_id: str, *, asked_as: str | None = None
+) -> Conversation[Json | None]:
+    """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's.
+
+    `asked_as`: what the agent hears in place of the id, and what it says of it is said of the id (Link.alias).
+    """
     link, launch = bootstrap.link, bootstrap.link.launch
     method = native_method(bootstrap)
     if method is None:
         return None
-    params = attach_params(session_id, launch)
+    params = attach_params(asked_as or session_id, launch)
     if launch.by_state and (link.v1 is None or link.v1.attaches("load")):
         params["replayFrom"] = {"type": "start"}
     answer = yield from bootstrap.ask(method, params, "session_open_timeout")
@@ -115,6 +128,15 @@ def attach(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversat
             return None
         raise handshake_failed(method, answer)
     return result_members(method, answer.result)
+
+
+def attach_decoy(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversation[None]:
+    """What `attach` comes to for a session that is not there. The agent never hears the id of one that is."""
+    link = bootstrap.link
+    decoy = decoy_for(session_id, f"{bootstrap.process} {context.stage.now}")
+    link.alias = (decoy.encode(), msgspec.json.encode(session_id)[1:-1])
+    if (yield from attach(context, bootstrap, session_id, asked_as=decoy)) is not None:
+        bootstrap.forget()  # an agent that has every session there could be
 
 
 def start_over(

@@ -112,13 +112,13 @@ class Session:
             connection.hears[self] = None
             self.audience.append(connection)
             if connection.blocked:
-                self.link.pause_for(connection.number)
+                self.link.brake.wait_for(connection.number)
 
     def leave(self, connection: Connection) -> None:
         if self in connection.hears:
             del connection.hears[self]
             self.audience.remove(connection)
-            self.link.unpause_for(connection.number)
+            self.link.brake.go_on_for(connection.number)
 
     def publish(self, line: bytes) -> None:
         """Passes one notification on, byte for byte."""
@@ -291,8 +291,11 @@ class Session:
         return bool(waiting) or self.life is not Life.LIVE
 
     def last_sign_of_life(self, link: Link) -> float:
-        """When the agent last said anything; now, while it waits for a person or for a caller that does not read."""
-        if len(self.asks) or link.paused:
+        """When the agent last said anything; now, while it waits for a person or for a caller that does not read.
+
+        A store that keeps it waiting is no excuse: nothing else would end that wait.
+        """
+        if len(self.asks) or link.brake.by_caller:
             return self._context.stage.now
         return max(link.last_output, self.asks.last_settled)
 
@@ -335,6 +338,7 @@ class Sessions:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._live: dict[str, Session] = {}
+        self.leaving: dict[Session, None] = {}  # removed, while their agents are being ended
         self.crashed: Callable[[Session, int | None], None]  # set by the engine
         self.began: Callable[[Session], None]  # a v2 turn, told by its agent; set by the engine
 
@@ -361,6 +365,7 @@ class Sessions:
 
     def remove(self, session: Session) -> None:
         """Takes the session off every table; what still comes from its agent is heard by nobody new."""
+        self.leaving[session] = None
         if self._live.get(session.id) is session:
             del self._live[session.id]
             session.owner.sessions.pop(session.id, None)
@@ -368,6 +373,7 @@ class Sessions:
 
     def dismiss(self, session: Session) -> None:
         """Ends the hearing of a removed session."""
+        del self.leaving[session]
         for connection in list(session.audience):
             session.leave(connection)
         self._context.callers.tidy(session.owner)

@@ -270,6 +270,19 @@ def test_case_093_a_remembered_session_is_started_as_it_was_created_and_the_requ
     assert json.loads(again.client_capabilities) == {"session": {}}
 
 
+def test_a_session_that_is_being_closed_is_resumed_when_its_agent_is_gone() -> None:
+    rig = resuming(LOAD)
+    caller = rig.connect()
+    session = rig.create(caller).session_id
+    rig.agent.exits_on_eof = False
+    rig.close(caller, session)
+    resumed = rig.send(caller, request(session))
+    assert len(rig.spawned) == 1
+    rig.advance(0.6)
+    assert rig.reply(caller, resumed) == AcpSessionResumedResponse(session, "native")
+    assert rig.agents["acp-agent-1"].exited
+
+
 def test_case_093_a_live_session_of_ones_own_is_joined_and_nothing_is_started() -> None:
     """Ours: the reference started a second agent and lost the first."""
     rig = resuming(LOAD)
@@ -282,11 +295,12 @@ def test_case_093_a_live_session_of_ones_own_is_joined_and_nothing_is_started() 
 
 
 def test_case_093_a_foreign_session_is_a_missing_one_and_is_not_attached_to() -> None:
-    """Ours: straight to the fallback, whoever holds it."""
+    """Ours: the fallback, whoever holds it. What the agent says of a session that is not there is found out by one."""
     rig = resuming(LOAD)
     session = rig.create(rig.connect("one")).session_id
     rig.records["stored"] = stored("stored", "one", plain_launch())
     other = rig.connect("two")
     for number, foreign in enumerate((session, "stored"), 2):
         assert rig.ask(other, request(foreign)) == AcpSessionResumedResponse(f"s-acp-agent-{number}", "fallback")
-        assert [message["method"] for message in rig.agent.heard] == ["initialize", "session/new"]
+        assert [message["method"] for message in rig.agent.heard] == ["initialize", "session/load", "session/new"]
+        assert foreign not in str(rig.agent.heard)
