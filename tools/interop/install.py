@@ -1,0 +1,154 @@
+"""Installs what the interoperability tests drive: `python -m tools.interop.install [default | all | NAME…]`.
+
+Each pin has a folder of its own in the checkout's cache and is installed once: into a draft beside it that takes its
+place when it is whole. Nothing of a package is run (`--ignore-scripts`; wheels where there are any).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+from tools.interop.agents import AGENTS, DEFAULT, Agent
+from tools.interop.pins import Npm, Pin, PyPI, Unavailable, interpreter, npm_program, quiet_environment
+
+INSTALL_TIMEOUT = 600.0
+ERROR_TAIL = 600
+
+
+def main(names: list[str]) -> int:
+    """1 when something was not installed and this is CI; what it was is said on stderr either way."""
+    wanted = [agent for name in names or ["default"] for agent in _named(name)]
+    failed = 0
+    for pin in dict.fromkeys(agent.pin for agent in wanted):
+        if pin.installed:
+            continue
+        print(f"installing {pin.spec} for the interoperability tests", file=sys.stderr, flush=True)
+        started = time.monotonic()
+        try:
+            install(pin)
+        except Unavailable as error:
+            failed += 1
+            print(f"  not installed, its tests are skipped: needs {error}", file=sys.stderr)
+        else:
+            print(f"  {time.monotonic() - started:.0f} s", file=sys.stderr)
+    return 1 if failed and os.environ.get("CI") else 0
+
+
+def _named(name: str) -> list[Agent]:
+    if name == "all":
+        return list(AGENTS.values())
+    if name == "default":
+        return [AGENTS[each] for each in DEFAULT]
+    if name not in AGENTS:
+        sys.exit(f"there is no agent {name}; there are {', '.join(sorted(AGENTS))}")
+    return [AGENTS[name]]
+
+
+def install(pin: Pin) -> None:
+    """Does nothing when it is there. Raises Unavailable."""
+    if pin.installed:
+        return
+    if isinstance(pin, Npm):
+        install_npm(pin)
+    else:
+        install_venv(pin)
+
+
+def install_npm(pin: Npm) -> None:
+    npm = npm_program()
+    draft = _draft(pin.folder)
+    draft.mkdir(parents=True)
+    (draft / "package.json").write_text(json.dumps({"private": True}))
+    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    try:
+        _run([*command, f"{pin.package}@{pin.version}"], draft, pin.spec)
+        _publish(draft, pin.folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def install_venv(pin: PyPI) -> None:
+    """A venv knows its own path, so it is made in its place; until it is whole its python has another name."""
+    python = interpreter(pin.python)
+    folder = pin.folder
+    draft = _draft(folder)
+    try:
+        _run([python, "-m", "venv", str(draft)], folder.parent, pin.spec)
+        install_into = [str(draft / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*install_into, pin.spec.removeprefix("pypi:")], folder.parent, pin.spec)
+        _move_venv(draft, folder)
+        _publish(draft, folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _move_venv(draft: Path, folder: Path) -> None:
+    """The programs of a venv name its python by path: they are told where it will be."""
+    old, new = str(draft).encode(), str(folder).encode()
+    for file in [*(draft / "bin").iterdir(), draft / "pyvenv.cfg"]:
+        if file.is_file() and not file.is_symlink() and old in (text := file.read_bytes()) and b"\0" not in text:
+            file.write_bytes(text.replace(old, new))
+
+
+def source_of(package: str, version: str) -> Path:
+    """An unpacked source distribution from PyPI, for what only that one has. Raises Unavailable."""
+    folder = PyPI(package, version).folder.parents[1] / "pypi" / f"{package}-{version}"
+    if folder.is_dir():
+        return folder
+    draft = _draft(folder)
+    draft.mkdir(parents=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+    try:
+        _run([*command, "--dest", str(draft), f"{package}=={version}"], draft, f"pypi:{package}=={version}")
+        [archive] = draft.glob("*.tar.gz")
+        with tarfile.open(archive) as tar:
+            tar.extractall(draft, filter="data")
+        [unpacked] = [path for path in draft.iterdir() if path.is_dir()]
+        _publish(unpacked, folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def _draft(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.{os.getpid()}")
+
+
+def _publish(draft: Path, folder: Path) -> None:
+    """All or nothing, also when two runs install at once."""
+    try:
+        draft.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+
+
+def _run(command: list[str], cwd: Path, what: str) -> None:
+    cwd.mkdir(parents=True, exist_ok=True)
+    try:
+        subprocess.run(
+            command,
+            cwd=cwd,
+            env=quiet_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_TIMEOUT,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{what}, which was not installed within {INSTALL_TIMEOUT:g} s") from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = str(getattr(error, "stderr", "") or error).strip()[-ERROR_TAIL:]
+        raise Unavailable(f"{what}: {said}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
