@@ -1,6 +1,7 @@
-"""What a v1 agent asks: permissions, forms, the client's MCP servers and extensions; files and terminals of the driver.
+"""What a v1 agent asks of the client: permissions, forms, MCP servers and extensions.
 
-Each is answered once: by the client, by the driver, or here when the work is cancelled, closed or over.
+Each is answered once: by the client, or here when the work is cancelled, closed or over. Files and terminals are asked
+of the driver (`agent_services`).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.acp.bridge.agent_session import AgentSession, Question
-from roost.acp.bridge.events import ServiceRequest, ServiceWithdrawn
+from roost.acp.bridge.grants import grant_of
 from roost.acp.bridge.payload import Json, as_object, as_text, invalid_params, objects, strict, with_meta
 from roost.acp.bridge.wire import rpc_error
 from roost.acp.v2 import (
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 CANCELLED: Final = b'{"outcome":{"outcome":"cancelled"}}'
 UNTITLED: Final = "Permission required"
+PERMISSION: Final = "session/request_permission"
+_ALLOWS: Final = ("allow_once", "allow_always")
 
 _PASSED: Final = frozenset({"mcp/connect", "mcp/message", "mcp/disconnect"})
 _PASSED_NOTICES: Final = frozenset({"mcp/message", "elicitation/complete"})
@@ -39,19 +42,18 @@ class Questions:
     def __init__(self, bridge: V1AgentBridge) -> None:
         self._bridge = bridge
         self._asked: dict[int, Question] = {}  # by our call to the client
-        self._services: set[int] = set()
 
     # ---- from the agent
 
     def take(self, request: Called, params: Json) -> None:
         method = request.method
         try:
-            if method == "session/request_permission":
+            if method == PERMISSION:
                 self._permission(request, params)
             elif method == "elicitation/create":
                 self._elicitation(request, params)
             elif method.startswith(("fs/", "terminal/")):
-                self._service(request, params)
+                self._bridge.service_requests.take(request, params)
             elif method in _PASSED:
                 payload = strict(REQUESTS[method].params, params, self._bridge.losses)
                 if payload is None:
@@ -80,17 +82,18 @@ class Questions:
 
     def withdrawn(self, token: int) -> None:
         """The agent no longer waits: the client need not answer, and the agent gets its answer here (CAN-4)."""
-        error = RpcError(REQUEST_CANCELLED, "Request cancelled")
-        if token in self._services:
-            self._services.discard(token)
-            self._bridge.emit(ServiceWithdrawn(token))
-            self._bridge.agent.fail(token, error)
-            return
+        if token in self._bridge.service_requests:
+            self._bridge.service_requests.withdrawn(token)
+        elif self.drop(token):
+            self._bridge.agent.fail(token, RpcError(REQUEST_CANCELLED, "Request cancelled"))
+
+    def drop(self, token: int) -> bool:
+        """Takes the question of a request back from the client; whether there was one."""
         for call, question in self._asked.items():
             if question.token == token:
                 self._close(call)
-                self._bridge.agent.fail(token, error)
-                return
+                return True
+        return False
 
     # ---- permissions and forms
 
@@ -109,6 +112,7 @@ class Questions:
         identifier = call.get("toolCallId")
         v2: Json = {"sessionId": session.id, "title": UNTITLED, "options": options}
         title = as_text(call.get("title"))
+        question = Question(request.token, "permission", session.id, options=_kinds(options))
         if isinstance(identifier, str):
             known = session.knows_tool_call(identifier)
             patch = session.shaper.tool_call(call, not known)
@@ -118,14 +122,21 @@ class Questions:
                     bridge.tell(session, update)
             session.note_title(identifier, call.get("title"))
             title = title or session.tool_title(identifier)
+            question.grant = grant_of(call, session.note_facts(identifier, call).kind, session.roots[0])
             v2["subject"] = {"type": "tool_call", "toolCall": patch}
         v2["title"] = title or UNTITLED
         payload = strict(RequestPermissionRequest, with_meta(v2, params), bridge.losses)
         if payload is None:
             raise invalid_params("a permission that cannot be asked for")
-        question = Question(request.token, "permission", session.id)
-        question.options = frozenset(option["optionId"] for option in options)
-        self._put(session, question, request.method, payload)
+        self._put(session, question, PERMISSION, payload)
+
+    def consent(self, session: AgentSession, token: int, v2: Json) -> None:
+        """Asks for what the agent wants of the driver. RpcError: it cannot be asked."""
+        payload = strict(RequestPermissionRequest, v2, self._bridge.losses)
+        if payload is None:
+            raise invalid_params("a permission that cannot be asked for")
+        question = Question(token, "consent", session.id, options=_kinds(v2["options"]))
+        self._put(session, question, PERMISSION, payload)
 
     def _elicitation(self, request: Called, params: Json) -> None:
         v2 = dict(params)
@@ -178,17 +189,31 @@ class Questions:
         if question is None:
             return
         agent = self._bridge.agent
-        if isinstance(outcome, Failed):
+        if question.kind == "consent":
+            chosen = "" if isinstance(outcome, Failed) else _chosen(outcome.result, question.options)[0]
+            self._bridge.service_requests.decided(question.token, chosen)
+        elif isinstance(outcome, Failed):
             error = rpc_error(outcome.error)
             if question.kind == "permission" and error.code == REQUEST_CANCELLED:  # CAN-13
                 agent.answer(question.token, CANCELLED)
             else:
                 agent.fail(question.token, error)
         elif question.kind == "permission":
-            agent.answer(question.token, _outcome(outcome.result, question.options))
+            chosen, answer = _chosen(outcome.result, question.options)
+            self._granted(question, chosen)
+            agent.answer(question.token, answer)
         else:
             agent.answer(question.token, bytes(outcome.result))
         self._resumed(question)
+
+    def _granted(self, question: Question, chosen: str) -> None:
+        """A yes in a turn is remembered until it is used, or the turn is over."""
+        session = self._bridge.sessions.get(question.session_id or "")
+        turn = None if session is None or not question.in_turn else session.turn
+        if turn is None or question.grant is None or question.options.get(chosen) not in _ALLOWS:
+            return
+        turn.grants.append(question.grant)
+        del turn.grants[: -self._bridge.limits.grants]
 
     def cancel(self, session_id: str | None) -> None:
         """All open questions of a session are answered as cancelled; None: those of every session, and of none."""
@@ -197,6 +222,8 @@ class Questions:
                 self._close(call)
                 if question.kind == "permission":
                     self._bridge.agent.answer(question.token, CANCELLED)
+                elif question.kind == "consent":
+                    self._bridge.service_requests.decided(question.token, "")
                 elif question.kind == "elicitation":  # ELI-17
                     self._bridge.agent.answer(question.token, b'{"action":"cancel"}')
                 else:
@@ -214,27 +241,6 @@ class Questions:
         if question.in_turn and session is not None:
             self._bridge.turns.asked(session)
 
-    # ---- services
-
-    def _service(self, request: Called, params: Json) -> None:
-        offered = self._bridge.services
-        kind = request.method.partition("/")[0]
-        files = as_object(offered.get("fs"))
-        if not (offered.get("terminal") is True if kind == "terminal" else True in files.values()):
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
-        session = self._bridge.sessions.get(as_text(params.get("sessionId")))
-        if session is None or session.closed:
-            raise invalid_params("no such session", ("sessionId",))
-        self._services.add(request.token)
-        self._bridge.emit(ServiceRequest(request.token, session.id, request.method, params))
-
-    def service_ended(self, token: int) -> bool:
-        """Whether the agent still waits for it."""
-        if token not in self._services:
-            return False
-        self._services.discard(token)
-        return True
-
 
 def _option(option: Json) -> Json | None:
     """An option that says what it means; a kind that is missing is none that allows (B-29)."""
@@ -246,17 +252,26 @@ def _option(option: Json) -> Json | None:
     return with_meta(v2, option)
 
 
-def _outcome(result: Any, offered: frozenset[str]) -> bytes:
-    """What a v1 agent gets: an option it offered, or cancelled (PER-4, PER-5)."""
+def _kinds(options: list[Json]) -> dict[str, str]:
+    """What choosing each id means; nothing where options of one id disagree."""
+    kinds: dict[str, str] = {}
+    for option in options:
+        identifier, kind = option["optionId"], option["kind"]
+        kinds[identifier] = kind if kinds.get(identifier, kind) == kind else ""
+    return kinds
+
+
+def _chosen(result: Any, offered: dict[str, str]) -> tuple[str, bytes]:
+    """The option that was chosen and what a v1 agent gets; "" and cancelled for anything not offered (PER-4, PER-5)."""
     try:
         answer = decode(RequestPermissionResponse, result)
     except CodecError:
-        return CANCELLED
+        return "", CANCELLED
     chosen = answer.outcome
     if not isinstance(chosen, SelectedPermissionOutcome) or chosen.option_id not in offered:
-        return CANCELLED
+        return "", CANCELLED
     outcome = with_meta({"outcome": "selected", "optionId": chosen.option_id}, {"_meta": chosen.meta})
-    return encode(with_meta({"outcome": outcome}, {"_meta": answer.meta}))
+    return chosen.option_id, encode(with_meta({"outcome": outcome}, {"_meta": answer.meta}))
 
 
 def _raw(event: Called | Notified) -> bytes | None:

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from roost.acp.bridge.config import AgentConfig
 from roost.acp.bridge.content import prompt_text
+from roost.acp.bridge.grants import Grant, ToolFacts
 from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.losses import Losses
 from roost.acp.bridge.payload import Json, as_text, picked
@@ -35,6 +36,7 @@ class Turn(Struct):
     asking: int = 0  # questions to the user that are open
     echo: str = ""  # what is left of the prompt's text, should the agent repeat it
     ending: Json | None = None  # the `idle` that waits for late updates
+    grants: list[Grant] = field(default_factory=list)  # what the user has allowed in it, and was not done yet
 
 
 class AgentSession:
@@ -55,6 +57,7 @@ class AgentSession:
         """What a swallowed replay said of the present: told behind the answer."""
         self.shaper = Shaper(roots[0], limits.diff_bytes, losses)
         self._titles: dict[str, str] = {}
+        self._facts: dict[str, ToolFacts] = {}  # of the tool calls of this turn, the newest
         self._limits = limits
         self._losses = losses
         self._prefix = prefix
@@ -154,6 +157,7 @@ class AgentSession:
         if update["sessionUpdate"] == "tool_call" or not known:
             self.break_message()
         self.note_title(identifier, update.get("title"))
+        self.note_facts(identifier, update)
         return [{"sessionUpdate": "tool_call_update", **self.shaper.tool_call(update, not known)}]
 
     def changed_options(self) -> list[Json]:
@@ -174,6 +178,20 @@ class AgentSession:
         if len(self._titles) > self._limits.tool_calls:
             del self._titles[next(iter(self._titles))]
 
+    def note_facts(self, tool_call_id: str, call: Json) -> ToolFacts:
+        """What this turn's tool call says it is about, with all it has said before."""
+        facts = self._facts.get(tool_call_id)
+        if facts is None:
+            facts = self._facts[tool_call_id] = ToolFacts()
+            if len(self._facts) > self._limits.tool_facts:
+                del self._facts[next(iter(self._facts))]
+        facts.take(call, self.roots[0])
+        return facts
+
+    def tool_call_about(self, path: str) -> tuple[str, ToolFacts] | None:
+        """The newest tool call of this turn that names the file."""
+        return next(((key, facts) for key, facts in reversed(self._facts.items()) if path in facts.paths), None)
+
     def knows_tool_call(self, tool_call_id: str) -> bool:
         return tool_call_id in self._titles
 
@@ -184,6 +202,7 @@ class AgentSession:
 
     def begin(self, prompt: Prompt) -> Turn:
         self.break_message()
+        self._facts.clear()
         self.turn = Turn(prompt, echo=prompt_text(prompt.params.get("prompt")))
         return self.turn
 
@@ -195,4 +214,5 @@ class Question(Struct):
     kind: str
     session_id: str | None = None
     in_turn: bool = False
-    options: frozenset[str] = field(default_factory=frozenset)
+    options: dict[str, str] = field(default_factory=dict)  # id -> kind; "" where several of one id disagree
+    grant: Grant | None = None  # what a yes to it allows

@@ -24,6 +24,38 @@ class ServiceWithdrawn(Struct, frozen=True):
 
 class SessionOpened(Struct, frozen=True):
     """A session can be used: `roots` bound its services, the first is its directory (SES-7)."""
+class FileWrite(Struct, frozen=True):
+    """A file the agent wants to write: `path`, free of symbolic links, as of now.
+
+    `plain`: what the agent asked for names it as well, without links. `before` is the text it has; None: none, or none
+    that can be shown.
+    """
+
+    path: str
+    asked: str
+    plain: bool
+    is_new: bool
+    before: str | None = None
+
+
+class CommandRun(Struct, frozen=True):
+    """A command the agent wants to run, as it would be: `line` as a person types it, `env` what the agent adds."""
+
+    line: str
+    cwd: str
+    env: dict[str, str]
+
+
+Wish = FileWrite | CommandRun
+
+
+class ServiceDecided(Struct, frozen=True):
+    """Whether the Wish of a request is granted; told once for each `service_wishes` while the request is open."""
+
+    token: int
+    allowed: bool
+
+
 
     session_id: str
     roots: tuple[str, ...]

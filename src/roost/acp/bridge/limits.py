@@ -21,6 +21,8 @@ class BridgeLimits(Struct, frozen=True, kw_only=True):
     held_messages: int = 1024  # messages of sessions whose answer has not come yet
     held_bytes: int = 16 << 20  # ... and all of their bytes
     tool_calls: int = 4096  # tool calls of one session whose title and content are remembered, the newest
+    tool_facts: int = 64  # tool calls of one turn whose files are remembered, the newest
+    grants: int = 64  # permissions of one turn that were given and not used yet, the newest
     messages: int = 256  # streamed messages of one session that a later upsert is compared with, the newest
     title_characters: int = 1024  # of a tool call's title that are remembered
     tool_content_bytes: int = 1 << 20  # content of one tool call kept to be sent again, the newest

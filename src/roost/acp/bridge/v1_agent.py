@@ -7,7 +7,7 @@ clock and never raises for what either side sends. Each request gets one answer.
 `next_deadline` has come, and answers each ServiceRequest.
 
 The rest of it: `agent_turns` (prompts and their end), `agent_requests` and `agent_sessions` (what the client asks),
-`agent_questions` (what the agent asks), `agent_session` (one session's memory).
+`agent_questions` (what the agent asks), `agent_services` (files and terminals), `agent_session` (one session's memory).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from msgspec import UNSET, UnsetType
 
 from roost.acp.bridge.agent_questions import Questions
 from roost.acp.bridge.agent_requests import Requests
+from roost.acp.bridge.agent_services import Services
 from roost.acp.bridge.agent_session import AgentSession
 from roost.acp.bridge.agent_turns import Turns
 from roost.acp.bridge.core import BridgeCore
-from roost.acp.bridge.events import SessionClosed, SessionOpened
+from roost.acp.bridge.events import SessionClosed, SessionOpened, Wish
 from roost.acp.bridge.limits import DEFAULT_LIMITS, BridgeLimits
 from roost.acp.bridge.payload import Json, as_object, strict
 from roost.acp.bridge.wire import encode_text
@@ -95,6 +96,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
     # ---- what the driver calls
 
     def from_south(self, message: bytes, now: float) -> None:
+        self.service_requests = Services(self)
         """One message of the agent, or a line that is none."""
         self.now = now
         try:
@@ -137,14 +139,14 @@ class V1AgentBridge(BridgeCore[AgentSession]):
 
     def service_answered(self, token: int, result: Any) -> None:
         """`result` is JSON data. Ignored when the agent no longer waits."""
-        if self.questions.service_ended(token):
+        if self.service_requests.ended(token, done=False):
             try:
                 self.agent.answer(token, encode(result))
             except CodecError:
                 self.agent.fail(token, RpcError(INTERNAL_ERROR, "the result cannot be told"))
 
     def service_failed(self, token: int, error: RpcError) -> None:
-        if self.questions.service_ended(token):
+        if self.service_requests.ended(token, done=True):
             self.agent.fail(token, error)
 
     def terminal_created(self, session_id: str, terminal_id: str, command: str, cwd: str) -> None:
@@ -154,13 +156,26 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         update = {"sessionUpdate": "terminal_output_chunk", "terminalId": terminal_id}
         self._tell_own(session_id, {**update, "data": b64encode(data).decode()})
 
-    def terminal_exited(self, session_id: str, terminal_id: str, exit_code: int | None, signal: str | None) -> None:
+    def terminal_exited(
+        self,
+        session_id: str,
+        terminal_id: str,
+        exit_code: int | None,
+        signal: str | None,
+        output: bytes | None = None,
+    ) -> None:
+        """`output`: shown instead of what was told of it, which was not all."""
         status: Json = {}
         if exit_code is not None and exit_code >= 0:
             status["exitCode"] = exit_code
         if signal is not None:
             status["signal"] = signal
-        self._terminal(session_id, {"terminalId": terminal_id, "exitStatus": status})
+        shown: Json = {} if output is None else {"output": {"data": b64encode(output).decode()}}
+        self._terminal(session_id, {"terminalId": terminal_id, **shown, "exitStatus": status})
+    def service_wishes(self, token: int, wish: Wish) -> None:
+        """What a request would do; answered by a ServiceDecided, at once or when the user has decided."""
+        self.service_requests.wishes(token, wish)
+
 
     def _terminal(self, session_id: str, patch: Json) -> None:
         self._tell_own(session_id, {"sessionUpdate": "terminal_update", **patch})
@@ -223,6 +238,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
     def client_settled(self, outcome: Answered | Failed) -> None:
         self.questions.settle(outcome)
 
+        self.service_requests.forget(session.id)
     def client_withdrew(self, token: int) -> None:
         self.turns.withdraw(token)
 
