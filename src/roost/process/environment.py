@@ -71,5 +71,11 @@ def agent_environment(
     return env
 
 
+def inherited_names(own: Mapping[str, str], let_through: Iterable[str] = ()) -> frozenset[str]:
+    """The variables with a value that every agent gets from `own`."""
+    patterns = (*INHERITED_NAMES, *let_through)
+    return frozenset(name for name, value in own.items() if value and _is_named(name, patterns))
+
+
 def _is_named(name: str, patterns: tuple[str, ...]) -> bool:
     return any(name == pattern or ("*" in pattern and fnmatchcase(name, pattern)) for pattern in patterns)
