@@ -154,9 +154,9 @@ class Caller:
         async with asyncio.timeout(PATIENCE):
             return await waiting
 
-    async def create(self, env: Mapping[str, str], *, child: bool = False) -> str:
+    async def create(self, env: Mapping[str, str], *, child: bool = False, agent: Path = AGENT) -> str:
         """The id of a new session. Raises AssertionError when there is none."""
-        words = [sys.executable, "-S", "-E", str(AGENT), *(["--child"] if child else [])]
+        words = [sys.executable, "-S", "-E", str(agent), *(["--child"] if child else [])]
         response = await self.request(
             AcpCreateSessionRequest(
                 agent_type=" ".join(words),

@@ -271,3 +271,19 @@ def test_no_session_is_opened_under_an_id_that_is_being_looked_up() -> None:
     rig.feed(held[0])
     assert isinstance(rig.reply(connection, prompt), AcpErrorResponse)
     assert isinstance(rig.reply(connection, creation), AcpSessionCreatedResponse)
+
+
+def test_two_agents_that_open_each_others_session_do_not_wait_for_ever() -> None:
+    """From reading: each resumption had its own id to itself, and waited for the other's."""
+    rig, _ = kept(lambda agent, message: message.get("method") == "session/new")
+    rig.capabilities = {}
+    connection = rig.connect("alice")
+    requests = [rig.send(connection, AcpResumeSessionRequest(name, "echo", None, "/w", {})) for name in ("x", "y")]
+    for agent, name in zip(rig.agents.values(), ("y", "x"), strict=True):
+        agent.result(agent.requests("session/new")[0], {"sessionId": name})
+    rig.advance(59)
+    assert [rig.reply(connection, request) for request in requests] == [None, None]
+    rig.advance(2)
+    answers = [rig.reply(connection, request) for request in requests]
+    assert any(isinstance(answer, AcpErrorResponse) and answer.code == "timeout" for answer in answers)
+    assert None not in answers

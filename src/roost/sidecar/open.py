@@ -13,12 +13,12 @@ from roost.sidecar.callers import Connection
 from roost.sidecar.closing import end_session
 from roost.sidecar.commands import AgentQuery, SessionQuery
 from roost.sidecar.context import Context
-from roost.sidecar.conversation import Conversation
+from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.facts import Facts
 from roost.sidecar.gen.messages import AcpCreateSessionRequest, AcpResponse
 from roost.sidecar.instructions import instruct, instruction_text
 from roost.sidecar.journal import StoredSession
-from roost.sidecar.launch import Launch, check_launch, launch_of, unknown_agent
+from roost.sidecar.launch import Launch, check_launch, launch_of, shown, unknown_agent
 from roost.sidecar.limits import Gauge, limit_exceeded
 from roost.sidecar.login import logged_in
 from roost.sidecar.payloads import Json, string
@@ -108,8 +108,13 @@ def open_new(
     opened = yield from bootstrap.request("session/new", params, "session_open_timeout")
     live_id = string(opened.get("sessionId")) or bootstrap.process
     session_id = yield from free_id(context, connection, live_id)
-    while session_id != alone_with and (yield from quiet(context, connection, session_id)):
-        session_id = yield from free_id(context, connection, live_id)
+    timeout = context.limits.session_open_timeout
+    try:
+        while session_id != alone_with and (yield from quiet(context, connection, session_id, timeout=timeout)):
+            session_id = yield from free_id(context, connection, live_id)
+    except TimedOut:
+        text = f"{bootstrap.process} opened session {shown(live_id)}, which was busy for {timeout:g} s"
+        raise SidecarError("timeout", f"{text} (session_open_timeout)") from None
     return adopt(context, bootstrap, connection, session_id, opened, live_id=live_id)
 
 

@@ -52,15 +52,19 @@ def keep(context: Context, session: Session, record: StoredSession | None) -> No
         context.stage.start(doze(context, session))
 
 
-def quiet(context: Context, connection: Connection, session_id: str) -> Conversation[bool]:
-    """Waits while a kept session is being woken, ended, closed or deleted; whether it was."""
+def quiet(
+    context: Context, connection: Connection, session_id: str, *, timeout: float | None = None
+) -> Conversation[bool]:
+    """Waits while a kept session is being woken, ended, closed or deleted; whether it was. TimedOut, if so asked for:
+    who has an id to himself already may be waited for.
+    """
     waited = False
     while context.keeper.enabled and connection.caller.named:
         wait = connection.caller.waking.get(session_id) or connection.caller.ending.get(session_id)
         if wait is None:
             break
         waited = True
-        yield wait
+        yield wait if timeout is None else context.stage.within(timeout, wait)
     return waited
 
 
