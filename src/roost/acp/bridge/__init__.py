@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from roost.acp.bridge.limits import BridgeLimits
     from roost.acp.bridge.losses import LOSSES, Loss, Losses
+    from roost.acp.bridge.mcp_events import McpRelayCut, McpRelayEnded, McpRelaySaid, McpRelayWanted
     from roost.acp.bridge.negotiation import GiveUp, Speak, Trial, answered_version, first_trial
     from roost.acp.bridge.v1_agent import V1AgentBridge
     from roost.acp.bridge.v1_client import V1ClientBridge
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "BridgeEvent": "events",
     "LoggedOut": "events",
+    "McpRelayCut": "mcp_events",
+    "McpRelayEnded": "mcp_events",
+    "McpRelaySaid": "mcp_events",
+    "McpRelayWanted": "mcp_events",
     "Note": "events",
     "ServiceRequest": "events",
     "ServiceWithdrawn": "events",
@@ -57,6 +62,10 @@ __all__ = [
     "LoggedOut",
     "Loss",
     "Losses",
+    "McpRelayCut",
+    "McpRelayEnded",
+    "McpRelaySaid",
+    "McpRelayWanted",
     "Note",
     "ServiceRequest",
     "ServiceWithdrawn",

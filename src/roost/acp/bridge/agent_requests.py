@@ -19,6 +19,7 @@ from roost.acp.bridge.payload import (
     as_object,
     invalid_params,
     is_offered,
+    note_of,
     objects,
     parse_object,
     picked,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from roost.acp.bridge.v1_agent import V1AgentBridge
 
 _GATED: Final = frozenset({"session/new", "session/resume", "session/fork", "session/prompt", "nes/start"})  # AUTH-8
+_OPENERS: Final = frozenset({"session/new", "session/resume", "session/fork"})
 _RENAMED: Final = frozenset({"nes/accept", "nes/reject"})
 
 
@@ -71,8 +73,12 @@ class Requests:
     # ---- dispatch
 
     def take(self, request: Called) -> None:
+        self.handle(lambda request, _: self._take(request), request, {})
+
+    def handle(self, handler: Callable[[Called, Json], None], request: Called, params: Json) -> None:
+        """Whatever a handler raises is the request's answer."""
         try:
-            self._take(request)
+            handler(request, params)
         except RpcError as error:
             self._bridge.client.fail(request.token, error)
         except CodecError as error:  # nested so deeply that there is no room for more
@@ -98,8 +104,13 @@ class Requests:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})  # ERR-4
         _check(row.params, request.params)
         handler = self._handlers.get(method)
-        if handler is None:
+        mcp = self._bridge.mcp if self.relays_mcp else None
+        if mcp is not None and method == "mcp/message":
+            mcp.asked(request, params)
+        elif handler is None:
             self.forward(request, row.result)
+        elif mcp is not None and method in _OPENERS and mcp.hold(request, params, handler):
+            return  # it goes on when the programs are there
         else:
             handler(request, params)
 
@@ -110,6 +121,8 @@ class Requests:
             session = self.find(params)
             if session is not None:
                 bridge.turns.cancel(session)
+        elif method == "mcp/message" and self.relays_mcp and bridge.mcp is not None:
+            bridge.mcp.told(notice)
         elif method in _RENAMED:
             v1 = {name: value for name, value in params.items() if name != "suggestionId"}
             bridge.agent.notify(method, encode({**v1, "id": params.get("suggestionId")}))
@@ -135,6 +148,11 @@ class Requests:
     def answered(self) -> Json:
         """The agent's own answer to `initialize`, which the bridge takes whatever version it names."""
         return self._v1
+
+    @property
+    def relays_mcp(self) -> bool:
+        """Whether the client's own MCP servers are relayed, since the agent does not know the kind."""
+        return "mcp" in note_of(self._advertised).get("emulated", ())
 
     @property
     def offered_session(self) -> Json:
@@ -211,7 +229,9 @@ class Requests:
                 raise RpcError(INTERNAL_ERROR, "the agent speaks ACP version 2", {"protocolVersion": 2})
             self._v1 = result
             self._bridge.losses.count("client_files")
-            v2 = agent_to_v2(result, self._bridge.name, params, self._bridge.losses)
+            v2 = agent_to_v2(
+                result, self._bridge.name, params, self._bridge.losses, relays_mcp=self._bridge.mcp is not None
+            )
             self._advertised = v2
             return v2
 

@@ -46,11 +46,12 @@ def client_to_v1(params: Json, services: Json) -> Json:
     return with_meta(v1, params)
 
 
-def agent_to_v2(result: Json, name: str, client: Json, losses: Losses) -> Json:
+def agent_to_v2(result: Json, name: str, client: Json, losses: Losses, *, relays_mcp: bool = False) -> Json:
     """A v1 agent's answer as a v2 client gets it. What an agent leaves out is made up (B-36).
 
-    The bridge's note says that it is one, and what it stands in for: `list`, `resume`, `close`, `logout`, `replay`.
-    `name` is what it is called when it does not say; `client` the v2 client's `initialize`.
+    The bridge's note says that it is one, and what it stands in for: `list`, `resume`, `close`, `logout`, `replay`,
+    `mcp`. `name` is what it is called when it does not say; `client` the v2 client's `initialize`; `relays_mcp`: the
+    client's own MCP servers can be used even if the agent knows nothing of such.
     """
     v1 = as_object(result.get("agentCapabilities"))
     of_session = as_object(v1.get("sessionCapabilities"))
@@ -58,6 +59,9 @@ def agent_to_v2(result: Json, name: str, client: Json, losses: Losses) -> Json:
     of_mcp = as_object(v1.get("mcpCapabilities"))
     prompt: Json = {kind: {} for kind in _PROMPT if is_offered(of_prompt.get(kind))}
     mcp: Json = {"stdio": {}, **{kind: {} for kind in ("http", "acp") if is_offered(of_mcp.get(kind))}}
+    relays_mcp = relays_mcp and "acp" not in mcp
+    if relays_mcp:
+        mcp["acp"] = {}
     if is_offered(of_mcp.get("sse")):
         losses.count("mcp_sse")
     session: Json = {"prompt": with_meta(prompt, of_prompt), "mcp": with_meta(mcp, of_mcp)}
@@ -97,6 +101,8 @@ def agent_to_v2(result: Json, name: str, client: Json, losses: Losses) -> Json:
         lacking.append("replay")
     if methods and not is_offered(as_object(v1.get("auth")).get("logout")):
         lacking.append("logout")
+    if relays_mcp:
+        lacking.append("mcp")
     return noted(with_meta(v2, result), protocolVersion=1, emulated=lacking)
 
 

@@ -74,6 +74,9 @@ class BridgeCore(ABC, Generic[Session]):
     @abstractmethod
     def agent_withdrew(self, token: int) -> None: ...
 
+    def agent_settled(self, token: int | None, result: Raw | None) -> None:
+        """What became of the client's request `token` at the agent has been told; None: it failed."""
+
     # ---- what the driver calls
 
     def from_north(self, message: bytes, now: float) -> None:
@@ -195,8 +198,10 @@ class BridgeCore(ABC, Generic[Session]):
                 self.losses.count("late_answer")
             elif isinstance(event, Answered):
                 pending.answered(event.result)
+                self.agent_settled(pending.token, event.result)
             else:
                 pending.failed(rpc_error(event.error))
+                self.agent_settled(pending.token, None)
         elif isinstance(event, Called | Notified):
             params = parse_object(event.params)
             owner = params.get("sessionId")

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from roost.acp.bridge.mcp_events import McpRelayEvent
+
 
 class ServiceRequest(Struct, frozen=True):
     """A v1 agent asks for a file or a terminal: answer through `service_answered` or `service_failed`."""
@@ -22,8 +24,6 @@ class ServiceWithdrawn(Struct, frozen=True):
     token: int
 
 
-class SessionOpened(Struct, frozen=True):
-    """A session can be used: `roots` bound its services, the first is its directory (SES-7)."""
 class FileWrite(Struct, frozen=True):
     """A file the agent wants to write: `path`, free of symbolic links, as of now.
 
@@ -56,6 +56,8 @@ class ServiceDecided(Struct, frozen=True):
     allowed: bool
 
 
+class SessionOpened(Struct, frozen=True):
+    """A session can be used: `roots` bound its services, the first is its directory (SES-7)."""
 
     session_id: str
     roots: tuple[str, ...]
@@ -78,4 +80,13 @@ class Note(Struct, frozen=True):
     text: str
 
 
-BridgeEvent = ServiceRequest | ServiceWithdrawn | SessionOpened | SessionClosed | LoggedOut | Note
+BridgeEvent = (
+    ServiceRequest
+    | ServiceWithdrawn
+    | ServiceDecided
+    | SessionOpened
+    | SessionClosed
+    | LoggedOut
+    | McpRelayEvent
+    | Note
+)

@@ -29,6 +29,10 @@ class BridgeLimits(Struct, frozen=True, kw_only=True):
     session_content_bytes: int = 8 << 20  # ... and of all tool calls of a session
     terminals: int = 256  # display terminals of one session shown to a v1 client, the newest
     terminal_bytes: int = 32_768  # output of one display terminal shown to a v1 client, the newest
+    mcp_relays: int = 256  # MCP servers of the client that an agent reaches through a program, on one connection
+    mcp_connections: int = 64  # programs connected for them at once
+    mcp_requests: int = 256  # requests open on one of these connections, in either direction
+    mcp_early_bytes: int = 1 << 20  # of messages that wait for the client's answer to mcp/connect
     diff_bytes: int = 1 << 20  # texts of one diff: beyond, no patch is made of them
 
 

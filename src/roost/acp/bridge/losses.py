@@ -29,6 +29,7 @@ LOSSES: Final[dict[str, Loss]] = {
     "emulated_close": Loss(2, "closing, where the agent cannot", "its work is cancelled, the session left alone"),
     "emulated_logout": Loss(2, "logging out, where the agent cannot", "refused until a login; the agent restarts"),
     "mcp_sse": Loss(2, "MCP servers over SSE", "not offered"),
+    "mcp_relay": Loss(2, "MCP over ACP, where the agent has it not", "a stdio server that is relayed to the client"),
     "diff_texts": Loss(2, "the texts of a very large diff", "the path that changed, without a patch"),
     "second_state": Loss(2, "states a v1 agent reports by itself", "those the bridge derives"),
     "early_update": Loss(2, "updates of sessions nobody opened", "dropped"),

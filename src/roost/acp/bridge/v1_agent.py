@@ -13,10 +13,10 @@ The rest of it: `agent_turns` (prompts and their end), `agent_requests` and `age
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from roost.acp.bridge.agent_questions import Questions
 from roost.acp.bridge.agent_requests import Requests
@@ -33,6 +33,9 @@ from roost.errors import CodecError, RpcError
 from roost.rpc.events import Answered, Called, Failed, Notified
 from roost.rpc.messages import INTERNAL_ERROR, LIMIT_EXCEEDED, UNDECODABLE
 from roost.wire.decode import encode
+
+if TYPE_CHECKING:
+    from roost.acp.bridge.mcp_relays import McpRelays
 
 __all__ = ["V1AgentBridge"]
 
@@ -75,6 +78,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
     `services`: the `fs` and `terminal` of a v1 client's capabilities that the driver serves (`ClientServices` has them
     as `capabilities`); without, none are offered and such requests are refused. `name` is the agent's when it does not
     say its own. `nonce` makes message ids of sessions that are resumed without their history unlike those they had.
+    `relays_mcp`: the driver has a program that connects an agent to the client's own MCP servers (`mcp`, McpRelays).
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         services: Json | None = None,
         name: str = "unknown-v1-agent",
         nonce: str = "",
+        relays_mcp: bool = False,
         limits: BridgeLimits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(limits)
@@ -91,12 +96,17 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.nonce = nonce
         self.turns = Turns(self)
         self.questions = Questions(self)
+        self.service_requests = Services(self)
         self.requests = Requests(self)
+        self.mcp: McpRelays | None = None
+        if relays_mcp:
+            from roost.acp.bridge.mcp_relays import McpRelays  # here, for those who start many bridges without
+
+            self.mcp = McpRelays(self)
 
     # ---- what the driver calls
 
     def from_south(self, message: bytes, now: float) -> None:
-        self.service_requests = Services(self)
         """One message of the agent, or a line that is none."""
         self.now = now
         try:
@@ -122,6 +132,8 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.opening = 0
         self.release_all()
         self.questions.cancel(None)
+        if self.mcp is not None:
+            self.mcp.end()
         for session in self.sessions.values():
             self.turns.end_all(session, cause)
 
@@ -133,21 +145,27 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.opening = 0
         self.release_all()
         self.questions.cancel(None)
+        if self.mcp is not None:
+            self.mcp.end()
         self.client.end(cause)
 
     # ---- services
 
     def service_answered(self, token: int, result: Any) -> None:
         """`result` is JSON data. Ignored when the agent no longer waits."""
-        if self.service_requests.ended(token, done=False):
+        if self.service_requests.ended(token, done=True):
             try:
                 self.agent.answer(token, encode(result))
             except CodecError:
                 self.agent.fail(token, RpcError(INTERNAL_ERROR, "the result cannot be told"))
 
     def service_failed(self, token: int, error: RpcError) -> None:
-        if self.service_requests.ended(token, done=True):
+        if self.service_requests.ended(token, done=False):
             self.agent.fail(token, error)
+
+    def service_wishes(self, token: int, wish: Wish) -> None:
+        """What a request would do; answered by a ServiceDecided, at once or when the user has decided."""
+        self.service_requests.wishes(token, wish)
 
     def terminal_created(self, session_id: str, terminal_id: str, command: str, cwd: str) -> None:
         self._terminal(session_id, {"terminalId": terminal_id, "command": command, "cwd": cwd})
@@ -172,10 +190,6 @@ class V1AgentBridge(BridgeCore[AgentSession]):
             status["signal"] = signal
         shown: Json = {} if output is None else {"output": {"data": b64encode(output).decode()}}
         self._terminal(session_id, {"terminalId": terminal_id, **shown, "exitStatus": status})
-    def service_wishes(self, token: int, wish: Wish) -> None:
-        """What a request would do; answered by a ServiceDecided, at once or when the user has decided."""
-        self.service_requests.wishes(token, wish)
-
 
     def _terminal(self, session_id: str, patch: Json) -> None:
         self._tell_own(session_id, {"sessionUpdate": "terminal_update", **patch})
@@ -224,7 +238,10 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         """Its work is over, whatever the agent does with it."""
         self.turns.stop(session)
         self.questions.cancel(session.id)
+        self.service_requests.forget(session.id)
         session.closed = True
+        if self.mcp is not None:
+            self.mcp.session_ended(session.id)
         self.emit(SessionClosed(session.id))
 
     # ---- from the core
@@ -236,11 +253,16 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.requests.take_notification(notice)
 
     def client_settled(self, outcome: Answered | Failed) -> None:
-        self.questions.settle(outcome)
+        if self.mcp is None or not self.mcp.settle(outcome):
+            self.questions.settle(outcome)
 
-        self.service_requests.forget(session.id)
     def client_withdrew(self, token: int) -> None:
-        self.turns.withdraw(token)
+        if self.mcp is None or not self.mcp.withdrew(token):
+            self.turns.withdraw(token)
+
+    def agent_settled(self, token: int | None, result: Raw | None) -> None:
+        if self.mcp is not None:
+            self.mcp.settled(token, result)
 
     def agent_asked(self, request: Called, params: Json) -> None:
         self.questions.take(request, params)
