@@ -123,7 +123,7 @@ def test_a_user_may_say_otherwise_under_any_name_of_an_agent(name: str) -> None:
 
 
 def test_what_is_said_of_this_agent_wins_over_what_is_said_of_its_kind() -> None:
-    said = {"mine": {"initialize_timeout": 60.0, "speaks": 2}, "@me/mine": {"speaks": 1}}
+    said: dict[str, dict[str, Any]] = {"mine": {"initialize_timeout": 60.0, "speaks": 2}, "@me/mine": {"speaks": 1}}
     found = Profiles(said, TWO).quirks(Identity(npm="@me/mine"))
     assert (found.speaks, found.initialize_timeout) == (1, 60)
 

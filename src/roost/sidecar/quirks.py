@@ -20,6 +20,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     input_close_grace: float | None = None  # from closing its input to SIGTERM, instead of the setting
     resume: Literal["native", "transcript"] = "native"  # transcript: its own way back into a session fails
     missing_file: Literal["error", "empty"] = "error"  # what reading a file that is not there gives
+    needs: Literal["checked", "ignored"] = "checked"  # ignored: it is started on a node it says it does not run on
 
     def __post_init__(self) -> None:
         for name in ("initialize_timeout", "input_close_grace"):
