@@ -20,6 +20,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from roost.daemon.config_quirks import SECTION as QUIRKS
+from roost.daemon.config_quirks import Overrides, read_overrides
 from roost.errors import ConfigError
 from roost.process.runtimes.base import DEFAULT_WASM_MEMORY_BYTES
 from roost.sidecar.limits import MAY_BE_ZERO, Limits
@@ -40,6 +42,8 @@ class DaemonSettings(msgspec.Struct, frozen=True, kw_only=True):
     socket: str = ""  # where it listens, and is looked for; empty: roost/roost.sock in $XDG_RUNTIME_DIR
     packages: tuple[str, ...] = ()  # folders with agent packages, looked at before the usual ones
     log_level: Literal["debug", "info", "warning", "error"] = "info"  # what is logged, to stderr
+    agent_files: bool = True  # whether agents of ACP v1 that are bridged may ask to read and write files
+    agent_terminals: bool = True  # ... and to run commands
     let_through: tuple[str, ...] = ()  # variables of the daemon's own environment that agents get as well
 
 
@@ -66,7 +70,10 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """Every setting. `given` are the keys that the file at `path` has; None: there is no file."""
+    """Every setting. `given` are the keys that the file at `path` has; None: there is no file.
+
+    `quirks` is what the user says of agents: agent -> fields of Quirks.
+    """
 
     daemon: DaemonSettings = DaemonSettings()
     cli: CliSettings = CliSettings()
@@ -75,6 +82,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     store: StoreSettings = StoreSettings()
     store_limits: StoreLimits = StoreLimits()
     retention: Retention = Retention()
+    quirks: Overrides = {}
     path: Path | None = None
     given: frozenset[str] = frozenset()
 
@@ -133,6 +141,7 @@ def read(path: Path) -> Config:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigFaults(path, (f"it is no TOML: {error}",)) from error
     faults: list[str] = []
+    quirks = read_overrides(tables.pop(QUIRKS, {}), faults.append, _meant, _shown)
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     for section, name, value in _settings_in(tables, faults):
         _take(values, section, name, value, faults)
@@ -145,7 +154,7 @@ def read(path: Path) -> Config:
     if faults:
         raise ConfigFaults(path, tuple(faults))
     given = frozenset(f"{section}.{name}" for section, found in values.items() for name in found)
-    return Config(**built, path=path, given=given)
+    return Config(**built, quirks=quirks, path=path, given=given)
 
 
 def fields_of(section: str) -> dict[str, Any]:
@@ -186,7 +195,7 @@ def _settings_in(tables: Mapping[str, Any], faults: list[str]) -> Iterator[tuple
     """Section, name and value of everything that stands in a known section."""
     for title, table in tables.items():
         if title not in SECTIONS:
-            faults.append(f"{title} is no section{_meant(title, SECTIONS)}")
+            faults.append(f"{title} is no section{_meant(title, [*SECTIONS, QUIRKS])}")
         elif not isinstance(table, dict):
             faults.append(f"{title} has to be a section, [{title}]")
         else:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from roost.daemon.config import SECTIONS, Config, default_of, fields_of, kind_words, value_of
+from roost.daemon.config_quirks import KINDS, quoted, section_of
+from roost.sidecar.quirks import Quirks
 
 
 class Setting(NamedTuple):
-    """One setting. `value` and `default` None: not set."""
+    """One setting. `value` and `default` None: not set. A quirk has no default: it is known of the agent, or not."""
 
     section: str
     name: str
@@ -30,7 +32,7 @@ class Setting(NamedTuple):
 
 
 def settings(config: Config) -> Iterator[Setting]:
-    """Every setting, in the order of the sections."""
+    """Every setting, in the order of the sections, then the quirks that the user tells of agents."""
     for section, field in SECTIONS.items():
         meanings = meanings_of(type(getattr(config, field)))
         for name, kind in fields_of(section).items():
@@ -43,6 +45,10 @@ def settings(config: Config) -> Iterator[Setting]:
                 meanings.get(name, ""),
                 f"{section}.{name}" in config.given,
             )
+    meanings = meanings_of(Quirks)
+    for agent, fields in config.quirks.items():
+        for name, value in fields.items():
+            yield Setting(section_of(agent), name, KINDS[name], None, value, meanings.get(name, ""), True)
 
 
 def meanings_of(kind: type[msgspec.Struct]) -> Mapping[str, str]:
@@ -66,12 +72,9 @@ def toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _text(value)
+        return quoted(value)
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_text, value))}]"
+        return f"[{', '.join(map(quoted, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{quoted(name)} = {toml_value(found)}' for name, found in value.items())} }}"
     return repr(value)
-
-
-def _text(value: str) -> str:
-    """JSON writes a TOML string too, but for DEL."""
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
