@@ -9,7 +9,7 @@ import pytest
 
 from roost.daemon.config import ConfigFaults, read
 from roost.daemon.config_quirks import KINDS, section_of
-from roost.daemon.settings_page import settings, toml_value
+from roost.daemon.settings_page import meanings_of, settings, toml_value
 from roost.sidecar.quirks import Quirks
 
 TEXT = """
@@ -86,3 +86,18 @@ def test_what_is_shown_is_a_file_that_says_the_same(file: Path) -> None:
 @pytest.mark.parametrize("agent", ["a", "a-b_c1", "@me/agent", 'a"b', "ü", "a.b", "a\x7f"])
 def test_a_section_s_title_leads_back_to_its_agent(agent: str) -> None:
     assert tomllib.loads(f"[{section_of(agent)}]\n") == {"quirks": {agent: {}}}
+
+
+PAGE = Path(__file__).parents[2].joinpath("docs", "configuration.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_quirk_as_it_is() -> None:
+    section = PAGE.partition("\n## Quirks of agents\n")[2].partition("\n## ")[0]
+    meanings = meanings_of(Quirks)
+    for name, kind in KINDS.items():
+        assert f"| `{name}` | {kind} | {meanings[name]} |\n" in section
+
+
+def test_the_example_of_the_page_is_a_configuration(file: Path) -> None:
+    file.write_text(PAGE.partition("\n## Quirks of agents\n")[2].partition("```toml\n")[2].partition("```")[0])
+    assert set(read(file).quirks) == {"gemini", "@me/agent"}
