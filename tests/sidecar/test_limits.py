@@ -210,6 +210,50 @@ def test_callbacks_per_session() -> None:
     assert len(rig.asked) == 6
 
 
+def test_agent_batches() -> None:
+    rig, _, _ = opened(agent_batches=5)
+    ask = {"jsonrpc": "2.0", "method": "session/request_permission", "params": {}}
+    for number in range(5):
+        rig.agent.say([{**ask, "id": number}])  # type: ignore[arg-type]
+    assert len(warnings(rig, "agent_batches")) == 1
+    assert len(rig.asked) == 5
+    rig.agent.say([{**ask, "id": 5}])  # type: ignore[arg-type]
+    assert len(rig.asked) == 5
+    assert rig.agent.heard[-1]["error"]["data"] == {"limit": "open_batches", "bound": 5}
+    assert any("limit agent_batches of 5 reached" in note.text for note in rig.notes)
+
+
+def test_agent_batch_items() -> None:
+    rig, caller, _ = opened(agent_batch_items=5)
+    update = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": {"x": 1}}}
+    rig.agent.say([update] * 3)  # type: ignore[arg-type]
+    assert warnings(rig, "agent_batch_items") == []
+    rig.agent.say([update] * 4)  # type: ignore[arg-type]
+    assert len(warnings(rig, "agent_batch_items")) == 1
+    told = len(rig.notifications(caller))
+    rig.agent.say([update] * 6)  # type: ignore[arg-type]
+    assert len(rig.notifications(caller)) == told == 7
+    assert any("limit agent_batch_items of 5 reached" in note.text for note in rig.notes)
+
+
+def test_agent_request_id_bytes() -> None:
+    rig, _, _ = opened(agent_request_id_bytes=100)
+    rig.agent.ask("session/request_permission", {}, id="x" * 78)
+    assert len(warnings(rig, "agent_request_id_bytes")) == 1
+    rig.agent.ask("session/request_permission", {}, id="x" * 99)
+    assert len(rig.asked) == 1
+    assert any("limit agent_request_id_bytes of 100 reached" in note.text for note in rig.notes)
+
+
+def test_agent_error_data_bytes() -> None:
+    """It is passed on either way."""
+    for size in (10, 1000):
+        rig, caller, session = opened(agent_error_data_bytes=100)
+        request = rig.request(caller, session, "_slow")
+        rig.agent.error({"id": 3}, -32000, "no", {"detail": "x" * size})
+        assert rig.rpc(caller, request)["error"]["data"] == {"detail": "x" * size}
+
+
 def test_bootstrap_notifications() -> None:
     def script(agent: Agent, message: Json) -> bool:
         if message["method"] == "session/new":

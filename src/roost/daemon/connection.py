@@ -13,7 +13,7 @@ from roost.sidecar import events
 from roost.sidecar.gate import ASSIGNED, Answered, Asked, Gate, Greeted
 from roost.sidecar.gen.frames import Hello
 from roost.sidecar.gen.messages import AcpCallback, AcpResponse
-from roost.sidecar.limits import Limits
+from roost.sidecar.limits import Gauge, Limits
 from roost.transport.base import Channel
 
 log = logging.getLogger("roost.daemon")
@@ -69,6 +69,7 @@ class CallerConnection:
         self._channel: Channel | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._uid: int | None = None
+        self._output = Gauge("caller_output_bytes", limits.caller_output_bytes, self._warn_of_output)
         self._gate = Gate(
             server=reception.server,
             assigned=f"{ASSIGNED}{next(_numbers)}",
@@ -123,6 +124,7 @@ class CallerConnection:
     def eased(self) -> None:
         if self._channel is not None:
             self._channel.resume_reading()
+            self._output.watch(self._channel.waiting)
         if self._number is not None:
             self._driver.feed(events.CallerUnblocked(self._number))
 
@@ -156,12 +158,17 @@ class CallerConnection:
         data = self._gate.outgoing()
         if data:
             channel.send(data)
+            self._output.watch(channel.waiting)
         if self._gate.closing:
             channel.close()
             self._cut_later(channel.abort)
 
     def _cut_later(self, cut: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_later(LAST_WORDS_GRACE, cut)
+
+    def _warn_of_output(self, limit: str, observed: int, bound: int) -> None:
+        peer = self._channel.peer if self._channel is not None else "gone"
+        log.warning("%d bytes wait for a caller (%s); %s is %d", observed, peer, limit, bound)
 
     def close(self) -> None:
         if self._channel is not None:

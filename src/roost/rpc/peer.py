@@ -119,6 +119,10 @@ class Peer:
         """How many of the peer's requests have no response yet."""
         return len(self._open)
 
+    @property
+    def open_batches(self) -> int:
+        return self._open_batches
+
     def call(self, method: str, params: bytes | None) -> int:
         """Ask the peer. Returns the call's id, used once on this connection (ID-4).
 

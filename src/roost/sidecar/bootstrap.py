@@ -8,6 +8,7 @@ import msgspec
 
 from roost.errors import RemoteProtocolError, SidecarError
 from roost.rpc.messages import AUTH_REQUIRED
+from roost.sidecar.answers import Answer
 from roost.sidecar.callbacks import Asks
 from roost.sidecar.callers import Connection
 from roost.sidecar.closing import end_agent
@@ -16,7 +17,7 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Gauge
-from roost.sidecar.link import AgentGone, Answer, Inbound, LineTooLong, Link
+from roost.sidecar.link import AgentGone, Inbound, LineTooLong, Link
 from roost.sidecar.payloads import Json, compacted, members
 from roost.sidecar.sessions import publish_stderr
 

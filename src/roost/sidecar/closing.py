@@ -8,10 +8,11 @@ import msgspec
 
 from roost.errors import RpcError
 from roost.rpc.messages import REQUEST_CANCELLED
+from roost.sidecar.answers import Answer
 from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, SignalAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
-from roost.sidecar.link import Answer, Link
+from roost.sidecar.link import Link
 from roost.sidecar.sessions import Life, Session
 
 

@@ -34,6 +34,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     sessions_per_caller: int = 1024  # live sessions of one caller -> the next one is not opened
     processes: int = 1024  # agent programs running at once -> the next one is not started
     callbacks_per_session: int = 256  # questions of an agent open at once -> the next one is refused
+    agent_batches: int = 64  # batches of one agent that wait for replies -> the requests of the next are refused
+    agent_batch_items: int = 1024  # messages in one batch of an agent -> it is refused as a whole
+    agent_request_id_bytes: int = 1024  # the id of an agent's request -> the request is refused
+    agent_error_data_bytes: int = 64 * 1024  # `data` of an agent's error -> it is passed on and not looked into
     bootstrap_notifications: int = 65_536  # notifications before the session is open -> it is not opened
     bootstrap_bytes: int = 64 * 1024 * 1024  # and their total size -> it is not opened
     session_id_bytes: int = 1024  # the session id an agent chooses -> the session is not opened

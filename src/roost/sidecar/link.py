@@ -8,7 +8,7 @@ whatever a line brings about has happened before the next line is looked at.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -18,6 +18,7 @@ from roost.rpc.limits import PeerLimits
 from roost.rpc.messages import INTERNAL_ERROR
 from roost.rpc.peer import Peer
 from roost.sidecar.activity import Activity
+from roost.sidecar.answers import Answer, loose_answer
 from roost.sidecar.brake import Brake
 from roost.sidecar.commands import WriteAgent
 from roost.sidecar.context import Context
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from roost.sidecar.v1_side import V1Side
 
 UPDATE = "session/update"
+# The peer's names of what is bounded, and ours.
+SETTINGS = {
+    "open_batches": "agent_batches",
+    "batch_items": "agent_batch_items",
+    "id_bytes": "agent_request_id_bytes",
+    "open_requests": "callbacks_per_session",
+}
 HANDSHAKE_CALLS = 4  # of the sidecar's own, on top of those of callers
 
 
@@ -45,14 +53,6 @@ class AgentGone(RoostError):
 
 class LineTooLong(RoostError):
     """The agent sent a line over the limit; it may have held the answer."""
-
-
-class Answer(msgspec.Struct, frozen=True, gc=False):
-    """A response as it came: the whole line, and its parts."""
-
-    text: bytes
-    result: bytes | None
-    error: RpcError | None
 
 
 class Inbound(msgspec.Struct, frozen=True, gc=False):
@@ -107,9 +107,17 @@ class Link:
         self._context = context
         self._framer = LineFramer(limits.line_bytes)
         self._line = Gauge("line_bytes", limits.line_bytes, context.warn)
+        self._batches = Gauge("agent_batches", limits.agent_batches, context.warn)
+        self._batch_items = Gauge("agent_batch_items", limits.agent_batch_items, context.warn)
+        self._id = Gauge("agent_request_id_bytes", limits.agent_request_id_bytes, context.warn)
         self._careful = int(limits.line_bytes * WARN_AT)
         peer_limits = PeerLimits(
-            open_calls=limits.requests_per_session + HANDSHAKE_CALLS, open_requests=limits.callbacks_per_session + 1
+            open_calls=limits.requests_per_session + HANDSHAKE_CALLS,
+            open_requests=limits.callbacks_per_session + 1,
+            open_batches=limits.agent_batches,
+            batch_items=limits.agent_batch_items,
+            id_bytes=limits.agent_request_id_bytes,
+            error_data_bytes=limits.agent_error_data_bytes,
         )
         self._peer = Peer(first_id=1, answer_malformed=False, limits=peer_limits)
         self._calls: dict[int, Wait] = {}
@@ -192,7 +200,10 @@ class Link:
 
     def _read_other(self, line: bytes) -> None:
         stage = self._context.stage
-        for event in self._peer.receive(line):
+        happenings = self._peer.receive(line)
+        self._batches.watch(self._peer.open_batches)
+        self._batch_items.watch(len(happenings))
+        for event in happenings:
             self._happened(event)
             if stage.ready:
                 stage.run()
@@ -204,6 +215,7 @@ class Link:
                 self.activity.received_notification(method)
                 self.sink.noticed(message, method, None if method != UPDATE or params is None else _tag(params))
             case Called(token=token, method=method, params=params, raw_id=raw_id, message=message):
+                self._id.watch(len(raw_id))
                 self.activity.received_request(method, raw_id.decode("utf-8", "replace"))
                 self.sink.asked(Inbound(token, method, None if params is None else bytes(params), raw_id, message))
             case Answered(call=call, result=result, message=message):
@@ -211,7 +223,7 @@ class Link:
             case Failed(call=call, error=RpcError() as error, message=message):
                 self._settle(call, Answer(message, None, error))
             case Failed(call=call, error=RemoteProtocolError() as fault, message=message):
-                loose = _loose_answer(message)
+                loose = loose_answer(message)
                 if loose is not None:
                     self._settle(call, loose)
                 elif call in self._calls:
@@ -221,7 +233,8 @@ class Link:
             case Malformed(message=message):
                 self.activity.received_garbage(message)
             case Refused(limit=limit, bound=bound):
-                self._context.note("debug", f"{self.process}: a message was refused: limit {limit} of {bound}")
+                name = SETTINGS.get(limit, limit)
+                self._context.note("warning", f"{self.process}: a message was refused: limit {name} of {bound} reached")
 
     def _settle(self, call: int, answer: Answer) -> None:
         wait = self._calls.pop(call, None)
@@ -351,27 +364,3 @@ def _tag(params: msgspec.Raw) -> str | None:
         return _decode_params(params).update.session_update
     except UNREADABLE:
         return None
-
-
-class _LooseResponse(msgspec.Struct):
-    error: dict[str, Any] | None = None
-    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-def _loose_answer(message: bytes) -> Answer | None:
-    """A response that breaks a rule agents are known to break, as far as it goes: an error object without a message
-    or with a textual code; `"error":null` beside a result."""
-    try:
-        message.decode()
-        loose = msgspec.json.decode(message, type=_LooseResponse)
-    except UNREADABLE:
-        return None
-    if loose.error is None:
-        return None if loose.result is msgspec.UNSET else Answer(message, bytes(loose.result), None)
-    if loose.result is not msgspec.UNSET:
-        return None
-    code, text = loose.error.get("code"), loose.error.get("message")
-    error = RpcError(
-        code if isinstance(code, int) else 0, text if isinstance(text, str) else "", loose.error.get("data")
-    )
-    return Answer(message, None, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roost.errors import RoostError, SidecarError
+from roost.sidecar.answers import Answer
 from roost.sidecar.bootstrap import exit_text
 from roost.sidecar.callers import Connection
 from roost.sidecar.cancel import CANCEL, cancel, tell, wait_for_end, watch_turn
@@ -16,7 +17,7 @@ from roost.sidecar.gen.messages import AcpResponse, AcpSessionRequest, AcpSessio
 from roost.sidecar.journal import Kind, StoredPrompt
 from roost.sidecar.keeper import IDEMPOTENCY_KEY
 from roost.sidecar.launch import shown
-from roost.sidecar.link import AgentGone, Answer, LineTooLong, Link
+from roost.sidecar.link import AgentGone, LineTooLong, Link
 from roost.sidecar.payloads import compact, encoded, items, members, string
 from roost.sidecar.redaction import redact_params
 from roost.sidecar.sessions import Session, settled

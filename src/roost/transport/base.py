@@ -18,6 +18,10 @@ class Channel(Protocol):
     def uid(self) -> int | None:
         """The user at the other end as the kernel tells it; None where it does not."""
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that were sent and wait for the other side."""
+
     def send(self, data: bytes) -> None:
         """Sends frames that are framed already. Dropped silently once the channel is closed."""
 

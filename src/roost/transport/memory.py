@@ -28,6 +28,10 @@ class MemoryChannel:
         self.peer = peer
         self.uid: int | None = os.getuid()
 
+    @property
+    def waiting(self) -> int:
+        return self._other._queued
+
     def send(self, data: bytes) -> None:
         other = self._other
         if self._ended or other._ended:

@@ -83,6 +83,10 @@ class StreamChannel(asyncio.Protocol):
 
     # ---- Channel
 
+    @property
+    def waiting(self) -> int:
+        return self._queued
+
     def send(self, data: bytes) -> None:
         if self._closing or self._transport is None or self._transport.is_closing():
             return
