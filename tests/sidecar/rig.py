@@ -196,8 +196,11 @@ class Rig:
         **limits: Any,
     ) -> None:
         self.shelf = journal
-        self.engine = Engine(Limits(**limits), version="1.2.3", folder="/instructions", journal=journal is not None)
+        self.engine = Engine(
+            Limits(**limits), version="1.2.3", folder="/instructions", journal=journal is not None, services=services
+        )
         self.script = script or (lambda agent, message: False)
+        services: Json | None = None,
         self.capabilities: Json = {}  # of the agents started from now on
         self.session_id: str | None = None
         self.now = 1000.0
@@ -220,6 +223,11 @@ class Rig:
         self._pending: deque[Any] = deque()
         self._working = False
         self._connections = 0
+        self.served: list[commands.ServeAgent] = []
+        self.decided: dict[int, bool] = {}  # what the driver may do, by token
+        self.withdrawn: list[int] = []
+        self.services_ended: list[commands.EndServices] = []
+        self.services_end = True  # when they are told to
         self._requests = 0
 
     @property
@@ -392,6 +400,17 @@ class Rig:
                 self.shelf.take(changes)
                 if ticket and not self.shelf.stuck:
                     self._follow(events.ChangesStored(ticket, self.shelf.failure))
+            case commands.ServeAgent():
+                self.served.append(command)
+            case commands.DecideService(token=token, allowed=allowed):
+                assert token not in self.decided, "decided twice"
+                self.decided[token] = allowed
+            case commands.WithdrawService(token=token):
+                self.withdrawn.append(token)
+            case commands.EndServices(process=process, place=place):
+                self.services_ended.append(command)
+                if place is None and self.services_end:
+                    self._follow(events.ServicesEnded(process))
                 elif ticket:
                     self.shelf.waiting.append(ticket)
             case commands.Disconnect():

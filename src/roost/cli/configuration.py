@@ -75,7 +75,10 @@ def daemon_settings(config: Config, environment: Mapping[str, str]) -> dict[str,
     return {
         "roots": (*roots, *default_roots(environment)),
         "let_through": config.daemon.let_through,
+        "agent_files": config.daemon.agent_files,
+        "agent_terminals": config.daemon.agent_terminals,
         "runtimes": settings,
+        "quirks": config.quirks,
     }
 
 

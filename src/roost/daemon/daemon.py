@@ -7,12 +7,14 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import roost
+from roost.catalogue.profiles import Profiles
 from roost.daemon.catalogue import LocalCatalogue
 from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
+from roost.daemon.services import AgentServices
 from roost.process.local import LocalRunner
 from roost.process.packages import Packages, default_roots
 from roost.process.runtimes.base import RuntimeSettings
@@ -42,23 +44,37 @@ class Daemon:
         store: Store | None = None,
         runtimes: RuntimeSettings | None = None,
     ) -> None:
+        quirks: Mapping[str, Mapping[str, Any]] | None = None,
+        agent_files: bool = True,
+        agent_terminals: bool = True,
         """`state_dir`: where it is noted which agents may exist, so that the next daemon ends what this one cannot.
 
-        `store`: the journal, not opened yet; see `open`.
+        `store`: the journal, not opened yet; see `open`. `agent_files`, `agent_terminals`: whether bridged agents are
+        offered them.
         """
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
         self._folder = ScratchFolder(own_env)
         known = Runtimes(runtimes)
         packages = Packages(default_roots(own_env) if roots is None else roots, known)
-        catalogue = LocalCatalogue(packages, known, own_env=own_env, let_through=let_through)
-        engine = Engine(self.limits, version=roost.__version__, folder=self._folder.path, journal=store is not None)
+        profiles = Profiles(quirks)
+        catalogue = LocalCatalogue(packages, known, own_env=own_env, let_through=let_through, profiles=profiles)
+        self.runner = LocalRunner(state_dir=state_dir)
+        services = AgentServices(
+            self.runner, self.limits, files=agent_files, terminals=agent_terminals, own_env=own_env
+        )
+        engine = Engine(
+            self.limits,
+            version=roost.__version__,
+            folder=self._folder.path,
+            journal=store is not None,
+            services=services.capabilities,
+        )
         self._store = store
         if state_dir is not None:
             for pid in sweep(state_dir):
                 log.warning("ended process %d, which a daemon that died had left behind", pid)
-        self.runner = LocalRunner(state_dir=state_dir)
-        self.driver = Driver(engine, self.runner, catalogue, store)
+        self.driver = Driver(engine, self.runner, catalogue, store, services)
         self._servers: list[UnixServer] = []
         self._receptions: list[Reception] = []
 

@@ -17,6 +17,7 @@ from roost.sidecar.launch import AgentProgram, Launch
 
 if TYPE_CHECKING:
     from roost.daemon.archivist import Archivist
+    from roost.daemon.services import AgentServices
     from roost.store.base import Store
 
 log = logging.getLogger("roost.daemon")
@@ -65,7 +66,14 @@ class _Ear:
 class Driver:
     """Feeds one engine and does what it says, in order, in one event loop."""
 
-    def __init__(self, engine: Engine, runner: Runner, catalogue: Catalogue, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        runner: Runner,
+        catalogue: Catalogue,
+        store: Store | None = None,
+        services: AgentServices | None = None,
+    ) -> None:
         self._engine = engine
         self._runner = runner
         self._catalogue = catalogue
@@ -100,6 +108,10 @@ class Driver:
             commands.Persist: self._persist,
             commands.Note: self._note,
         }
+        self._services = services
+        if services is not None:
+            services.tell = self.feed
+            self._do.update(services.commands)
 
     # ---- connections
 
@@ -164,6 +176,8 @@ class Driver:
         """Closes every session and every agent; returns when none is left."""
         self.feed(events.ShutdownRequested())
         await self._idle.wait()
+        if self._services is not None:
+            await self._services.close()
         await self._runner.shutdown()
         if self._archivist is not None:
             await self._archivist.close()
@@ -245,16 +259,22 @@ class Driver:
         process = self._processes.get(command.process)
         if process is not None:
             process.pause()
+        if self._services is not None:
+            self._services.pause(command.process)
 
     def _resume_agent(self, command: commands.ResumeAgent) -> None:
         process = self._processes.get(command.process)
         if process is not None:
             process.resume()
+        if self._services is not None:
+            self._services.resume(command.process)
 
     def _forget_agent(self, command: commands.ForgetAgent) -> None:
         process = self._processes.pop(command.process, None)
         if process is not None:
             process.signal_tree(9)  # whatever it left behind
+        if self._services is not None:
+            self._services.resume(command.process)
 
     # ---- the rest
 

@@ -11,7 +11,7 @@ from roost.rpc.messages import REQUEST_CANCELLED
 from roost.sidecar.answers import Answer
 from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, SignalAgent
 from roost.sidecar.context import Context
-from roost.sidecar.conversation import Conversation, TimedOut
+from roost.sidecar.conversation import Conversation, TimedOut, Wait
 from roost.sidecar.link import Link
 from roost.sidecar.sessions import Life, Session
 
@@ -26,8 +26,8 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
         return
     link.ending = context.stage.wait()
     link.brake.doom()
+    limits, services_over = context.limits, link.end_services()
     if not link.gone:
-        limits = context.limits
         context.emit(CloseAgentInput(link.process))
         if not failed:
             own_grace = link.quirks.input_close_grace
@@ -40,6 +40,8 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
                 context.emit(SignalAgent(link.process, signal))
                 yield from _gone(context, link, grace)
         give_up_process(context, link)
+    if services_over is not None:
+        yield from _services_gone(context, link, services_over)
     context.links.pop(link.process, None)
     context.emit(ForgetAgent(link.process))
     context.processes.watch(len(context.links))
@@ -61,6 +63,15 @@ def give_up_process(context: Context, link: Link) -> None:
         timeout = context.limits.reap_timeout
         context.note("error", f"{link.process}: still there {timeout:g} s after SIGKILL (reap_timeout); given up")
         link.exited(None)
+
+
+def _services_gone(context: Context, link: Link, over: Wait) -> Conversation[None]:
+    """Waits for the end of the agent's terminals, as long as their own ladder takes."""
+    patience = context.limits.terminal_kill_grace + context.limits.reap_timeout
+    try:
+        yield context.stage.within(patience, over)
+    except TimedOut:
+        context.note("error", f"{link.process}: its terminals have not ended within {patience:g} s; given up")
 
 
 def _gone(context: Context, link: Link, grace: float) -> Conversation[None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import msgspec
 
 from roost.sidecar.gen.messages import AcpCallback, AcpResponse
@@ -65,7 +67,7 @@ class SignalAgent(msgspec.Struct, frozen=True, gc=False):
 
 
 class PauseAgent(msgspec.Struct, frozen=True, gc=False):
-    """Stop reading the agent's stdout; its stderr is read on."""
+    """Stop reading the agent's stdout, and what its terminals print; its stderr is read on."""
 
     process: str
 
@@ -78,6 +80,52 @@ class ForgetAgent(msgspec.Struct, frozen=True, gc=False):
     """The engine is done with a process that has exited, or that could not be ended."""
 
     process: str
+
+
+class ServicePlace(msgspec.Struct, frozen=True):
+    """Where a session's files and terminals are served: a session of an agent, from opening to closing.
+
+    `terminals` begins the ids of its terminals, as nobody else's. `missing_file`: how a file is read that is not there.
+    """
+
+    session_id: str
+    roots: tuple[str, ...]
+    terminals: str
+    missing_file: Literal["error", "empty"]
+
+
+class ServeAgent(msgspec.Struct, frozen=True, gc=False):
+    """Do what a bridged agent asks: a file or a terminal. Only to an engine made with `services`.
+
+    Answered by one ServiceAnswered. What would change something is told before, as a ServiceWished, and done only if a
+    DecideService of the same token allows it. What terminals do is told as it happens.
+    """
+
+    process: str
+    token: int
+    place: ServicePlace
+    method: str
+    params: dict[str, Any]
+
+
+class DecideService(msgspec.Struct, frozen=True, gc=False):
+    process: str
+    token: int
+    allowed: bool
+
+
+class WithdrawService(msgspec.Struct, frozen=True, gc=False):
+    """Nobody waits for that any more; it needs no ServiceAnswered."""
+
+    process: str
+    token: int
+
+
+class EndServices(msgspec.Struct, frozen=True, gc=False):
+    """Answer what is open and end every terminal: of a place, or of the agent (None), whose end ServicesEnded tells."""
+
+    process: str
+    place: ServicePlace | None
 
 
 class AgentQuery(msgspec.Struct, frozen=True):
@@ -163,6 +211,10 @@ Command = (
     | PauseAgent
     | ResumeAgent
     | ForgetAgent
+    | ServeAgent
+    | DecideService
+    | WithdrawService
+    | EndServices
     | Load
     | Persist
     | Note

@@ -8,7 +8,8 @@ RequestArrived, ever. The parts: `open` (create), `prompt` and `cancel` (request
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar import events
@@ -53,7 +54,8 @@ DELIVER_REFUSED = (
 class Engine:
     """One daemon's rules. `version` is Roost's; `folder` is where files for agents may be written.
 
-    `journal`: there is a store behind the driver, and sessions of named callers are kept in it.
+    `journal`: there is a store behind the driver, and sessions of named callers are kept in it. `services`: the `fs`
+    and `terminal` of a v1 client's capabilities that the driver serves to bridged agents; none, if nothing is said.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Engine:
         version: str = "0",
         folder: str = "/tmp",  # noqa: S108
         journal: bool = False,
+        services: Mapping[str, Any] | None = None,
     ) -> None:
         self._context = context = Context(limits or Limits(), version, folder, journal=journal)
+        context.services = dict(services or {})
         context.callers = Callers(context)
         context.sessions = Sessions(context)
         context.sessions.crashed = self._crashed
@@ -84,6 +88,7 @@ class Engine:
             events.AgentFailedToStart: self._agent_failed_to_start,
             events.AgentInputQueued: self._agent_input_queued,
             events.AgentExited: self._agent_exited,
+            **dict.fromkeys(get_args(events.ServiceEvent), self._agent_served),
             events.RecordLoaded: self._record_loaded,
             events.ChangesStored: self._changes_stored,
             events.JournalPressed: self._journal_pressed,
@@ -296,6 +301,11 @@ class Engine:
             link.exited(code)
 
     def _kill(self, link: Link) -> None:
+    def _agent_served(self, event: events.ServiceEvent) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None:
+            link.served(event)
+
         self._stage.start(kill_agent(self._context, link))
 
     def _crashed(self, session: Session, exit_code: int | None) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from roost.sidecar.gen.messages import AcpCallbackResponse, AcpRequest
+from roost.acp.bridge.events import Wish
+from roost.errors import RpcError
 
 
 class CallerArrived(msgspec.Struct, frozen=True, gc=False):
@@ -89,6 +91,57 @@ class AgentExited(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordLoaded(msgspec.Struct, frozen=True, gc=False):
+class ServiceWished(msgspec.Struct, frozen=True, gc=False):
+    """What a ServeAgent would do, and may not do before a DecideService."""
+
+    process: str
+    token: int
+    wish: Wish
+
+
+class ServiceAnswered(msgspec.Struct, frozen=True, gc=False):
+    """The one answer to a ServeAgent: JSON data, or the error for the agent."""
+
+    process: str
+    token: int
+    result: Any
+    error: RpcError | None = None
+
+
+class TerminalStarted(msgspec.Struct, frozen=True, gc=False):
+    process: str
+    session_id: str
+    terminal_id: str
+    command: str
+    cwd: str
+
+
+class TerminalPrinted(msgspec.Struct, frozen=True, gc=False):
+    process: str
+    session_id: str
+    terminal_id: str
+    data: bytes
+
+
+class TerminalEnded(msgspec.Struct, frozen=True, gc=False):
+    """By itself with `exit_code`, or by a `signal`; both None when that is not known."""
+
+    process: str
+    session_id: str
+    terminal_id: str
+    exit_code: int | None
+    signal: str | None
+
+
+class ServicesEnded(msgspec.Struct, frozen=True, gc=False):
+    """The answer to an EndServices for a whole agent: nothing it has started runs any more."""
+
+    process: str
+
+
+ServiceEvent = ServiceWished | ServiceAnswered | TerminalStarted | TerminalPrinted | TerminalEnded | ServicesEnded
+
+
     """The answer to a Load. `value` is what the query asked for; None: there is no such thing."""
 
     ticket: int
@@ -133,3 +186,4 @@ Event = (
     | JournalEased
     | ShutdownRequested
 )
+    | ServiceEvent

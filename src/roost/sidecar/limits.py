@@ -40,6 +40,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     agent_error_data_bytes: int = 64 * 1024  # `data` of an agent's error -> it is passed on and not looked into
     bootstrap_notifications: int = 65_536  # notifications before the session is open -> it is not opened
     bootstrap_bytes: int = 64 * 1024 * 1024  # and their total size -> it is not opened
+    service_requests: int = 128  # files and terminals that a bridged agent waits for -> the next one is refused
+    service_read_bytes: int = 8 * 1024 * 1024  # of a file, in one answer to a bridged agent -> it is refused
+    service_write_bytes: int = 16 * 1024 * 1024  # of a file that a bridged agent writes at once -> it is refused
+    terminals_per_session: int = 32  # that a bridged agent has not released -> the next one is refused
+    terminal_output_bytes: int = 1024 * 1024  # a terminal's output, kept for its agent -> the oldest goes
+    terminal_shown_bytes: int = 4 * 1024 * 1024  # a terminal's output, told to callers -> its last part at its end
     session_id_bytes: int = 1024  # the session id an agent chooses -> the session is not opened
     stderr_tail: int = 4000  # of an agent's stderr, kept for errors -> older ones go
     noise_tail: int = 2000  # of output that is no protocol, kept for errors -> the middle goes
@@ -61,6 +67,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     abort_grace: float = 1.0  # the same for an agent whose start failed -> SIGKILL
     reap_timeout: float = 5.0  # from SIGKILL to its exit -> the process is given up
     restart_refill_after: float = 600.0  # without a crash -> the restart budget is full again
+    terminal_kill_grace: float = 2.0  # from SIGTERM to the exit of what an agent's terminal runs -> SIGKILL
     restart_backoff: float = 0.5  # before the second restart in a row, doubled for each further one -> the restart
     stuck_caller_timeout: float = 60.0  # a caller that reads nothing at all -> it is disconnected
 

@@ -29,6 +29,7 @@ from roost.sidecar.payloads import UNREADABLE
 from roost.wire.framing import LineFramer
 
 if TYPE_CHECKING:
+    from roost.sidecar.events import ServiceEvent
     from roost.sidecar.v1_side import V1Side
 
 UPDATE = "session/update"
@@ -145,8 +146,7 @@ class Link:
         """From here on the agent speaks v1, and everybody else v2. Before anything is sent."""
         from roost.sidecar.v1_side import V1Side  # the bridge takes a while to import
 
-        name = self.launch.agent_type
-        self.v1 = V1Side(self._context, self.process, name, lambda message: self._take([message]), self.flush)
+        self.v1 = V1Side(self._context, self, lambda message: self._take([message]), self.flush)
 
     # ---- from the agent
 
@@ -253,6 +253,16 @@ class Link:
         for call, wait in calls.items():
             self._peer.forget(call)
             wait.fail(error)
+
+    def served(self, event: ServiceEvent) -> None:
+        """Something about a file or a terminal of the agent, which is a sign of life as good as its own."""
+        self.last_output = self._context.stage.now
+        if self.v1 is not None:
+            self.v1.served(event)
+
+    def end_services(self) -> Wait | None:
+        """Serves it no files and terminals any more; settles when what it has started has ended. None: nothing was."""
+        return None if self.v1 is None else self.v1.services.end()
 
     def receive_stderr(self, chunk: bytes) -> None:
         self.last_output = self._context.stage.now

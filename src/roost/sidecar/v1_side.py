@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roost.acp.bridge.events import LoggedOut, Note
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, Timer
+from roost.sidecar.services import Services
+
+if TYPE_CHECKING:
+    from roost.sidecar.events import ServiceEvent
+    from roost.sidecar.link import Link
 
 
 class V1Side:
-    """`take` gets each message in v2; `flush` is called when there may be something to send.
+    """`take` gets each message in v2; `flush` is called when there may be something to send."""
 
-    The agent is offered neither files nor terminals: it uses those of the machine it runs on.
-    """
-
-    def __init__(
-        self, context: Context, process: str, name: str, take: Callable[[bytes], None], flush: Callable[[], None]
-    ) -> None:
+    def __init__(self, context: Context, link: Link, take: Callable[[bytes], None], flush: Callable[[], None]) -> None:
+        process = link.process
         # Unlike those of earlier runs, as far as that can be had without a source of chance.
         nonce = f"{process.rpartition('-')[2]}.{int(context.stage.now * 1000):x}."
         self._context = context
         self._process = process
-        self._bridge = V1AgentBridge(name=name, nonce=nonce)
+        self._bridge = V1AgentBridge(services=context.services, name=link.launch.agent_type, nonce=nonce)
+        self.services = Services(context, process, self._bridge, nonce, lambda: link.quirks.missing_file)
         self._take = take
         self._flush = flush
         self._north: deque[bytes] = deque()
@@ -41,6 +43,12 @@ class V1Side:
     def heard(self, line: bytes) -> None:
         """One line of the agent; what it brings about has happened when this returns."""
         self._bridge.from_south(line, self._context.stage.now)
+        self._deliver()
+
+    def served(self, event: ServiceEvent) -> None:
+        """Something about a file or a terminal of the agent."""
+        self._bridge.now = self._context.stage.now
+        self.services.told(event)
         self._deliver()
 
     def sent(self, messages: list[bytes]) -> list[bytes]:
@@ -96,6 +104,8 @@ class V1Side:
                 self._context.note(event.level, f"{self._process}: {event.text}")
             elif isinstance(event, LoggedOut):
                 self._context.note("info", f"{self._process}: logged out by the bridge; it lets nothing through")
+            else:
+                self.services.take(event)
         self._set_timer()
 
     def _set_timer(self) -> None:

@@ -365,15 +365,3 @@ def test_a_file_whose_text_cannot_be_shown_is_named(is_new: bool, operation: str
     [diff] = question(r)["params"]["subject"]["toolCall"]["content"]
     assert diff["changes"] == [{"operation": operation, "path": NOTE}]
     assert "patch" not in diff
-
-
-def test_the_end_of_a_terminal_may_bring_what_is_shown_of_it() -> None:
-    r = rig()
-    r.bridge.terminal_exited("s1", "t", 0, None, b"the end\n")
-    [update] = r.updates()
-    assert update == {
-        "sessionUpdate": "terminal_update",
-        "terminalId": "t",
-        "output": {"data": "dGhlIGVuZAo="},
-        "exitStatus": {"exitCode": 0},
-    }

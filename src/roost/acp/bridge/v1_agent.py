@@ -174,22 +174,13 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         update = {"sessionUpdate": "terminal_output_chunk", "terminalId": terminal_id}
         self._tell_own(session_id, {**update, "data": b64encode(data).decode()})
 
-    def terminal_exited(
-        self,
-        session_id: str,
-        terminal_id: str,
-        exit_code: int | None,
-        signal: str | None,
-        output: bytes | None = None,
-    ) -> None:
-        """`output`: shown instead of what was told of it, which was not all."""
+    def terminal_exited(self, session_id: str, terminal_id: str, exit_code: int | None, signal: str | None) -> None:
         status: Json = {}
         if exit_code is not None and exit_code >= 0:
             status["exitCode"] = exit_code
         if signal is not None:
             status["signal"] = signal
-        shown: Json = {} if output is None else {"output": {"data": b64encode(output).decode()}}
-        self._terminal(session_id, {"terminalId": terminal_id, **shown, "exitStatus": status})
+        self._terminal(session_id, {"terminalId": terminal_id, "exitStatus": status})
 
     def _terminal(self, session_id: str, patch: Json) -> None:
         self._tell_own(session_id, {"sessionUpdate": "terminal_update", **patch})

@@ -108,6 +108,10 @@ class Roots:
             walk.leave()
             raise
 
+    def plain(self, path: str) -> str:
+        """The path as it would be without a symbolic link below the roots; says nothing about what there is."""
+        return "/" + "/".join(reversed(self._steps(path)))
+
     def _follow(self, walk: _Walk, path: str) -> Place:
         pending = self._steps(path)
         walk.restart()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Literal
 
@@ -19,7 +20,7 @@ from roost.process.services.params import Params
 from roost.process.services.policy import MayRun, MayWrite, is_allowed
 from roost.process.services.roots import Roots
 from roost.process.services.terminal import TerminalObserver
-from roost.process.services.terminals import Terminals
+from roost.process.services.terminals import ID_PREFIX, Terminals
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +38,8 @@ class ClientServices:
     `env` is the whole environment of commands but for what the agent adds; None: as agents get it, without secrets
     of this program. `missing_file` "empty": reading a file that does not exist answers empty text, which some agents
     need before they write one. `runner` is shared with others and stays open; None: one of its own. `on_terminal`
-    hears what every terminal does. `durable`: a write is answered when it is on the disk. `terminal_input`: whether
-    commands have an open stdin; None: those created with `cols` or `rows` do.
+    hears what every terminal does; `terminal_ids` is what their ids begin with. `durable`: a write is answered when it
+    is on the disk. `terminal_input`: whether commands have an open stdin; None: those created with `cols` or `rows` do.
 
     ConfigError: no roots, one that is not absolute, or no such `missing_file`.
     """
@@ -52,6 +53,7 @@ class ClientServices:
         missing_file: MissingFile = "error",
         runner: Runner | None = None,
         on_terminal: TerminalObserver | None = None,
+        terminal_ids: str = ID_PREFIX,
         may_write: MayWrite | None = None,
         may_run: MayRun | None = None,
         durable: bool = False,
@@ -80,6 +82,7 @@ class ClientServices:
             may_run,
             on_terminal,
             terminal_input,
+            terminal_ids,
         )
         self._operations = self._table()
 
@@ -146,6 +149,30 @@ class ClientServices:
             raise faults.internal() from None
         finally:
             self._open_requests -= 1
+
+    # ---- for the host
+
+    def plain(self, path: str) -> str:
+        """The real path of an absolute one, should no symbolic link below the roots be on its way."""
+        return self._roots.plain(path)
+
+    async def text_before(self, path: str, most: int) -> tuple[bool, str | None]:
+        """Whether a file is there, and the text it has; None when it is none, or more than `most` bytes as JSON.
+
+        RpcError: it cannot be looked at.
+        """
+        bounded = replace(self.limits, read_bytes=most, scan_bytes=most)
+
+        def read() -> tuple[bool, str | None]:
+            with self._roots.find(path) as place:
+                try:
+                    return True, files.read(place, 1, None, False, bounded)
+                except (faults.Missing, FileNotFoundError):
+                    return False, None
+                except (LimitError, RpcError):
+                    return True, None
+
+        return await self._disk.run(path, read)
 
     # ---- files
 

@@ -19,7 +19,7 @@ from roost.process.services.terminal import Terminal, TerminalObserver
 
 _log = logging.getLogger(__name__)
 
-_ID_PREFIX = "acp-terminal-"  # sidecar 5.3
+ID_PREFIX = "acp-terminal-"  # sidecar 5.3
 
 
 class Terminals:
@@ -35,6 +35,7 @@ class Terminals:
         may_run: MayRun | None,
         observer: TerminalObserver | None,
         takes_input: bool | None,
+        ids: str = ID_PREFIX,
     ) -> None:
         self._roots = roots
         self._disk = disk
@@ -44,6 +45,7 @@ class Terminals:
         self._may_run = may_run
         self._observer = observer
         self._takes_input = takes_input
+        self._ids = ids
         self._open: dict[str, Terminal] = {}
         self._leaving: set[Terminal] = set()
         self._coming = 0
@@ -94,7 +96,7 @@ class Terminals:
     def _start(self, command: TerminalCommand, output_bytes: int, takes_input: bool) -> Terminal:
         if self._closed:
             raise faults.closed()
-        terminal = Terminal(f"{_ID_PREFIX}{self._last + 1}", output_bytes, takes_input, self._observer)
+        terminal = Terminal(f"{self._ids}{self._last + 1}", output_bytes, takes_input, self._observer)
         plan = commands.plan(command, self._env, takes_input=takes_input)
         try:
             process = self._runner.spawn(plan, terminal)

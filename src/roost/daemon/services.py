@@ -1,0 +1,329 @@
+"""Files and terminals of bridged agents: what the engine wants served, done with ClientServices.
+
+One ClientServices for each place, made with the first request there; the engine decides what it may change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.acp.bridge.events import CommandRun, FileWrite, Wish
+from roost.acp.bridge.limits import DEFAULT_LIMITS
+from roost.errors import ConfigError, RpcError
+from roost.process.base import Runner
+from roost.rpc.messages import INTERNAL_ERROR
+from roost.sidecar import commands, events
+from roost.sidecar.commands import ServicePlace
+from roost.sidecar.limits import Limits
+
+if TYPE_CHECKING:
+    from roost.process.services import ServiceLimits, TerminalCommand, TerminalEvent
+    from roost.process.services.tail import OutputTail
+
+log = logging.getLogger("roost.daemon")
+
+# What is shown of the end of an output that was too long to be shown whole. Bytes.
+_SHOWN_TAIL: Final = 64 * 1024
+# Requests that wait for a disk when their place ends: they are answered without it after so long. Seconds.
+_DISK_PATIENCE: Final = 1.0
+# As many of the largest writes wait for permission or the disk.
+_WAITING_WRITES: Final = 4
+# A bound of ServiceLimits -> the setting it comes from, which is what errors name.
+_SETTINGS: Final[Mapping[str, str]] = {
+    "open_requests": "service_requests",
+    "read_bytes": "service_read_bytes",
+    "write_bytes": "service_write_bytes",
+    "terminals": "terminals_per_session",
+}
+
+Tell = Callable[[events.Event], None]
+
+# The request that a task serves: its token, and its params.
+_request: contextvars.ContextVar[tuple[int, dict[str, Any]]] = contextvars.ContextVar("service request")
+
+
+class AgentServices:
+    """Carries out ServeAgent and its kin. `files` and `terminals` say what agents are offered.
+
+    `env` is what commands get besides what agents add; None: what agents get of this program's own.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        limits: Limits,
+        *,
+        files: bool = True,
+        terminals: bool = True,
+        own_env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.runner = runner
+        self.limits = limits
+        self.capabilities: dict[str, Any] = {
+            "fs": {"readTextFile": files, "writeTextFile": files},
+            "terminal": terminals,
+        }
+        self.own_env = own_env
+        self.tell: Tell = lambda event: None
+        self._places: dict[tuple[str, ServicePlace], _Place] = {}
+        self._paused: set[str] = set()
+        self._endings: set[asyncio.Task[None]] = set()
+        self.commands: Mapping[type, Callable[[Any], None]] = {
+            commands.ServeAgent: self._serve,
+            commands.DecideService: self._decide,
+            commands.WithdrawService: self._withdraw,
+            commands.EndServices: self._end,
+        }
+
+    def _serve(self, command: commands.ServeAgent) -> None:
+        key = command.process, command.place
+        place = self._places.get(key)
+        if place is None:
+            try:
+                place = self._places[key] = _Place(self, command.process, command.place)
+            except ConfigError as error:
+                fault = RpcError(INTERNAL_ERROR, f"the session's directories cannot be served: {error}")
+                self.tell(events.ServiceAnswered(command.process, command.token, None, fault))
+                return
+        place.serve(command)
+
+    def _of(self, process: str) -> list[_Place]:
+        return [place for (owner, _), place in self._places.items() if owner == process]
+
+    def _decide(self, command: commands.DecideService) -> None:
+        for place in self._of(command.process):
+            place.decide(command.token, command.allowed)
+
+    def _withdraw(self, command: commands.WithdrawService) -> None:
+        for place in self._of(command.process):
+            place.withdraw(command.token)
+
+    def _end(self, command: commands.EndServices) -> None:
+        process, place = command.process, command.place
+        ending = asyncio.get_running_loop().create_task(self._ended(process, place))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+    async def _ended(self, process: str, place: ServicePlace | None) -> None:
+        keys = [key for key in self._places if key[0] == process and place in (None, key[1])]
+        await asyncio.gather(*(self._places[key].close() for key in keys))
+        for key in keys:
+            self._places.pop(key, None)
+        if place is None:
+            self._paused.discard(process)
+            self.tell(events.ServicesEnded(process))
+
+    # ---- back-pressure
+
+    def pause(self, process: str) -> None:
+        """Reads no terminal of that agent; its commands block."""
+        self._paused.add(process)
+        for place in self._of(process):
+            place.pause()
+
+    def resume(self, process: str) -> None:
+        self._paused.discard(process)
+        for place in self._of(process):
+            place.resume()
+
+    def is_paused(self, process: str) -> bool:
+        return process in self._paused
+
+    async def close(self) -> None:
+        """Ends whatever still runs."""
+        await asyncio.gather(*(place.close() for place in self._places.values()), *self._endings)
+        self._places.clear()
+
+
+class _Shown:
+    """How much of a terminal's output was told, and the end of what was not."""
+
+    __slots__ = ("dropped", "room", "tail")
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.dropped = 0
+        self.tail: OutputTail | None = None
+
+
+class _Place:
+    """The services of one session of one agent. ConfigError: its roots cannot be."""
+
+    def __init__(self, owner: AgentServices, process: str, place: ServicePlace) -> None:
+        from roost.process.services import ClientServices, command_environment
+
+        self._owner = owner
+        self._process = process
+        self._session_id = place.session_id
+        self._services = ClientServices(
+            place.roots,
+            env=command_environment(owner.own_env),
+            limits=_service_limits(owner.limits),
+            missing_file=place.missing_file,
+            runner=owner.runner,
+            on_terminal=self._terminal,
+            terminal_ids=place.terminals,
+            may_write=self._may_write,
+            may_run=self._may_run,
+        )
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._wishes: dict[int, asyncio.Future[bool]] = {}
+        self._shown: dict[str, _Shown] = {}
+        self._closing: asyncio.Task[None] | None = None
+
+    # ---- requests
+
+    def serve(self, command: commands.ServeAgent) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks[command.token] = loop.create_task(self._serve(command.token, command.method, command.params))
+
+    async def _serve(self, token: int, method: str, params: dict[str, Any]) -> None:
+        _request.set((token, params))
+        result, error = None, None
+        try:
+            result = await self._services.handle(method, params)
+        except RpcError as fault:
+            error = _with_setting(fault)
+        finally:
+            self._tasks.pop(token, None)
+            self._wishes.pop(token, None)
+        self._owner.tell(events.ServiceAnswered(self._process, token, result, error))
+
+    def withdraw(self, token: int) -> None:
+        task = self._tasks.pop(token, None)
+        if task is not None:
+            task.cancel()
+
+    # ---- wishes
+
+    def decide(self, token: int, allowed: bool) -> None:
+        wish = self._wishes.pop(token, None)
+        if wish is not None and not wish.done():
+            wish.set_result(allowed)
+
+    async def _may(self, token: int, wish: Wish) -> bool:
+        if self._closing is not None:
+            return False
+        decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._wishes[token] = decided
+        self._owner.tell(events.ServiceWished(self._process, token, wish))
+        return await decided
+
+    async def _may_write(self, path: str) -> bool:
+        token, params = _request.get()
+        asked: str = params["path"]
+        try:
+            there, before = await self._services.text_before(path, DEFAULT_LIMITS.diff_bytes)
+        except RpcError:  # it is no longer what it was a moment ago
+            return False
+        plain = self._services.plain(asked) == path
+        return await self._may(token, FileWrite(path, asked, plain, not there, before))
+
+    async def _may_run(self, command: TerminalCommand) -> bool:
+        token, _ = _request.get()
+        return await self._may(token, CommandRun(command.line, command.cwd, dict(command.env)))
+
+    # ---- terminals
+
+    def _terminal(self, terminal_id: str, event: TerminalEvent) -> None:
+        from roost.process.services import TerminalCreated, TerminalWrote
+
+        tell, process, session_id = self._owner.tell, self._process, self._session_id
+        if isinstance(event, TerminalCreated):
+            self._shown[terminal_id] = _Shown(self._owner.limits.terminal_shown_bytes)
+            if self._owner.is_paused(process):
+                self._services.pause_terminal(terminal_id)
+            tell(events.TerminalStarted(process, session_id, terminal_id, event.command, event.cwd))
+        elif isinstance(event, TerminalWrote):
+            part = self._show(self._shown[terminal_id], event.data)
+            if part:
+                tell(events.TerminalPrinted(process, session_id, terminal_id, part))
+        else:
+            end = _end_of(self._shown.pop(terminal_id))
+            if end:
+                tell(events.TerminalPrinted(process, session_id, terminal_id, end))
+            tell(events.TerminalEnded(process, session_id, terminal_id, event.exit_code, event.signal))
+
+    def _show(self, shown: _Shown, data: bytes) -> bytes:
+        """What is told of it; the rest is counted, and its end is kept."""
+        part = data[: shown.room]
+        shown.room -= len(part)
+        if len(part) < len(data):
+            from roost.process.services.tail import OutputTail
+
+            if shown.tail is None:
+                shown.tail = OutputTail(_SHOWN_TAIL)
+            shown.dropped += len(data) - len(part)
+            shown.tail.feed(data[len(part) :])
+        return part
+
+    def pause(self) -> None:
+        for terminal_id in self._shown:
+            self._services.pause_terminal(terminal_id)
+
+    def resume(self) -> None:
+        for terminal_id in self._shown:
+            self._services.resume_terminal(terminal_id)
+
+    # ---- the end
+
+    async def close(self) -> None:
+        """Every request is answered, and every terminal's whole tree has ended, when this returns. May be repeated."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        for wish in self._wishes.values():
+            if not wish.done():
+                wish.set_result(False)
+        try:
+            await self._services.close()
+        except Exception:
+            log.exception("%s: its files and terminals could not be closed", self._process)
+        open_tasks = dict(self._tasks)
+        if open_tasks:
+            await asyncio.wait(open_tasks.values(), timeout=_DISK_PATIENCE)
+        for token, task in open_tasks.items():
+            if not task.done():
+                task.cancel()
+                fault = RpcError(INTERNAL_ERROR, "the session's services are closed")
+                self._owner.tell(events.ServiceAnswered(self._process, token, None, fault))
+
+
+def _end_of(shown: _Shown) -> bytes:
+    if shown.tail is None:
+        return b""
+    shown.tail.finish()
+    end = shown.tail.text.encode()
+    hidden = max(shown.dropped - len(end), 0)
+    return b"\n[roost] %d bytes of output are not shown (terminal_shown_bytes)\n%b" % (hidden, end)
+
+
+def _service_limits(limits: Limits) -> ServiceLimits:
+    from roost.process.services import ServiceLimits
+
+    return ServiceLimits(
+        open_requests=limits.service_requests,
+        read_bytes=limits.service_read_bytes,
+        write_bytes=limits.service_write_bytes,
+        waiting_write_bytes=_WAITING_WRITES * limits.service_write_bytes,
+        terminals=limits.terminals_per_session,
+        output_bytes=limits.terminal_output_bytes,
+        max_output_bytes=limits.terminal_output_bytes,
+        kill_grace=limits.terminal_kill_grace,
+    )
+
+
+def _with_setting(error: RpcError) -> RpcError:
+    """The same error, a bound in it by the name it is configured by."""
+    data = error.data
+    name = data.get("limit") if isinstance(data, dict) else None
+    setting = _SETTINGS.get(name) if isinstance(name, str) else None
+    if setting is None:
+        return error
+    return RpcError(error.code, error.message.replace(f"limit {name}", f"limit {setting}"), {**data, "limit": setting})
