@@ -104,7 +104,11 @@ def _member(name: str, inside: str = "") -> str:
 
 
 def wire_line(message: Any) -> str:
-    return json.dumps(without_prose(message), ensure_ascii=False, separators=(",", ":"))
+    kept = without_prose(message)
+    if isinstance(kept, dict) and kept.get("method") == "initialize":
+        info = kept.get("params", {}).get("info", {})
+        info.update({name: filler(value) for name, value in info.items()})  # who recorded it is nobody's business
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 
 def raw_line(text: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
-
 from roost.acp import v2
 from roost.acp.view import SessionView
 from roost.acp.view_entries import Message, ToolCall
+from roost.wire.decode import encode
 from tests.replay.recording import Json
 from tests.replay.said import KINDS, SaidSession
 
@@ -96,4 +95,4 @@ def said_as_v1(content: Json) -> Json:
 
 def plain(value: Any) -> Any:
     """A typed value as JSON data."""
-    return msgspec.json.decode(msgspec.json.encode(value))
+    return json.loads(encode(value))

@@ -51,6 +51,11 @@ class RecordedAgent:
     def is_over(self) -> bool:
         return self._at >= len(self._lines) and not self._out
 
+    @property
+    def has_said_all(self) -> bool:
+        """Whether it has heard something, and says nothing more whatever it hears."""
+        return bool(self.log) and not self._out and not any(line.from_agent for line in self._lines[self._at :])
+
     def hears(self, message: Json) -> bool:
         """Whether it is what was recorded, now or later."""
         for index in [*self._missing, *range(self._at, len(self._lines))]:

@@ -29,14 +29,27 @@ class Run(NamedTuple):
     lines: tuple[Line, ...]
 
     @property
-    def dialect(self) -> int:
-        """The version it speaks, by the shape of its answer; 0 when it never answers an `initialize` with a result."""
+    def initialized(self) -> Json | None:
+        """The first result of an `initialize`."""
         asked = {repr(line.message["id"]) for line in self.requests("initialize") if line.message}
         for line in self.lines:
             message = line.message
             if line.from_agent and message and "result" in message and repr(message["id"]) in asked:
-                return 1 if {"agentCapabilities", "agentInfo"} & message["result"].keys() else 2
-        return 0
+                return dict(message["result"])
+        return None
+
+    @property
+    def dialect(self) -> int:
+        """The version it speaks, by the shape of its answer; 0 when it never answers an `initialize` with a result."""
+        result = self.initialized
+        if result is None:
+            return 0
+        return 2 if "info" in result else 1
+
+    @property
+    def answered_version(self) -> int:
+        """The version it names."""
+        return 0 if self.initialized is None else int(self.initialized["protocolVersion"])
 
     def requests(self, *methods: str) -> list[Line]:
         """Those of the client."""

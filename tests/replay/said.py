@@ -62,17 +62,26 @@ class SaidSession:
 class Said:
     """Reads the log of a RecordedAgent.
 
-    `accepted` tells of a prompt that failed at once whether its turn began, `last_words` what a turn is ended with that
-    the agent did not end.
+    `accepted` tells of a prompt that failed at once whether its turn began. `last_words` are what a turn is ended with
+    that the agent did not end; None when such a turn is shown as it is. `marked`: whoever cancels shows unfinished tool
+    calls so at once (PRM-15).
     """
 
-    def __init__(self, log: list[tuple[str, Json]], accepted: Callable[[Json], bool], last_words: str = "") -> None:
+    def __init__(
+        self,
+        log: list[tuple[str, Json]],
+        accepted: Callable[[Json], bool],
+        last_words: str | None = None,
+        *,
+        marked: bool = False,
+    ) -> None:
         self.sessions: dict[str, SaidSession] = {}
         self.losses: Counter[str] = Counter()
         self.answers: list[tuple[Json, Json]] = []
         self.cleared = 0
         """Turns of which nothing is shown any longer."""
         self._accepted = accepted
+        self._marked = marked
         self._asked: dict[str, Json] = {}
         for sign, message in log:
             if sign == ">":
@@ -86,7 +95,7 @@ class Said:
             else:
                 self.losses["late_answer"] += 1
         for request in self._asked.values():
-            if request["method"] == "session/prompt":
+            if request["method"] == "session/prompt" and last_words is not None:
                 self._ended(self._session(request["params"]), request, {"error": {"code": 0, "message": last_words}})
         for session in self.sessions.values():
             if not session.is_open:
@@ -110,9 +119,12 @@ class Said:
             session.clear()
             session.is_open = True  # a client hears its replay
         elif method == "session/cancel":
-            turn = self._session(params).turn
-            if turn is not None:
-                turn["cancelled"] = True
+            session = self._session(params)
+            if session.turn is not None:
+                session.turn["cancelled"] = True
+            for call in session.tools.values() if self._marked else ():
+                if call.get("status", "pending") in ("pending", "in_progress"):
+                    call["status"] = "cancelled"
         elif method == "session/prompt":
             session = self._session(params)
             text = "".join(block["text"] for block in params["prompt"] if block["type"] == "text")
