@@ -193,6 +193,7 @@ class Rig:
         script: Callable[[Agent, Json], bool | None] | None = None,
         *,
         journal: Shelf | None = None,
+        services: Json | None = None,
         **limits: Any,
     ) -> None:
         self.shelf = journal
@@ -200,7 +201,6 @@ class Rig:
             Limits(**limits), version="1.2.3", folder="/instructions", journal=journal is not None, services=services
         )
         self.script = script or (lambda agent, message: False)
-        services: Json | None = None,
         self.capabilities: Json = {}  # of the agents started from now on
         self.session_id: str | None = None
         self.now = 1000.0
@@ -218,16 +218,16 @@ class Rig:
         self.disconnected: list[commands.Disconnect] = []
         self.forgotten: list[str] = []
         self.spawned: set[str] = set()
-        self.records: dict[str, Any] = {}  # what SessionQuery finds, besides the shelf
-        self._unanswered: set[tuple[int, int]] = set()
-        self._pending: deque[Any] = deque()
-        self._working = False
-        self._connections = 0
         self.served: list[commands.ServeAgent] = []
         self.decided: dict[int, bool] = {}  # what the driver may do, by token
         self.withdrawn: list[int] = []
         self.services_ended: list[commands.EndServices] = []
         self.services_end = True  # when they are told to
+        self.records: dict[str, Any] = {}  # what SessionQuery finds, besides the shelf
+        self._unanswered: set[tuple[int, int]] = set()
+        self._pending: deque[Any] = deque()
+        self._working = False
+        self._connections = 0
         self._requests = 0
 
     @property
@@ -393,13 +393,6 @@ class Rig:
                 self.agents[process].resume()
             case commands.ForgetAgent(process=process):
                 self.forgotten.append(process)
-            case commands.Load(ticket=ticket, query=query):
-                self._follow(events.RecordLoaded(ticket, self.look_up(query)))
-            case commands.Persist(changes=changes, ticket=ticket):
-                assert self.shelf is not None, "nothing is kept without a journal"
-                self.shelf.take(changes)
-                if ticket and not self.shelf.stuck:
-                    self._follow(events.ChangesStored(ticket, self.shelf.failure))
             case commands.ServeAgent():
                 self.served.append(command)
             case commands.DecideService(token=token, allowed=allowed):
@@ -411,6 +404,13 @@ class Rig:
                 self.services_ended.append(command)
                 if place is None and self.services_end:
                     self._follow(events.ServicesEnded(process))
+            case commands.Load(ticket=ticket, query=query):
+                self._follow(events.RecordLoaded(ticket, self.look_up(query)))
+            case commands.Persist(changes=changes, ticket=ticket):
+                assert self.shelf is not None, "nothing is kept without a journal"
+                self.shelf.take(changes)
+                if ticket and not self.shelf.stuck:
+                    self._follow(events.ChangesStored(ticket, self.shelf.failure))
                 elif ticket:
                     self.shelf.waiting.append(ticket)
             case commands.Disconnect():

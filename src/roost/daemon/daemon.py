@@ -43,10 +43,10 @@ class Daemon:
         state_dir: Path | None = None,
         store: Store | None = None,
         runtimes: RuntimeSettings | None = None,
-    ) -> None:
         quirks: Mapping[str, Mapping[str, Any]] | None = None,
         agent_files: bool = True,
         agent_terminals: bool = True,
+    ) -> None:
         """`state_dir`: where it is noted which agents may exist, so that the next daemon ends what this one cannot.
 
         `store`: the journal, not opened yet; see `open`. `agent_files`, `agent_terminals`: whether bridged agents are

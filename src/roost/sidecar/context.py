@@ -25,9 +25,9 @@ class Context:
 
     callers: Callers
     sessions: Sessions
-    kill: Callable[[Link], None]
     services: dict[str, Any]
     """The `fs` and `terminal` of a v1 client's capabilities that bridged agents are offered; set by the engine."""
+    kill: Callable[[Link], None]
     """Ends an agent that cannot be gone on with; what follows is a crash like any other."""
 
     def __init__(self, limits: Limits, version: str, folder: str, *, journal: bool) -> None:

@@ -300,12 +300,12 @@ class Engine:
             link.started.fail(ProcessError("the agent exited before it was started", code))
             link.exited(code)
 
-    def _kill(self, link: Link) -> None:
     def _agent_served(self, event: events.ServiceEvent) -> None:
         link = self._context.links.get(event.process)
         if link is not None:
             link.served(event)
 
+    def _kill(self, link: Link) -> None:
         self._stage.start(kill_agent(self._context, link))
 
     def _crashed(self, session: Session, exit_code: int | None) -> None:

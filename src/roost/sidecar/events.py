@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from roost.sidecar.gen.messages import AcpCallbackResponse, AcpRequest
 from roost.acp.bridge.events import Wish
 from roost.errors import RpcError
+from roost.sidecar.gen.messages import AcpCallbackResponse, AcpRequest
 
 
 class CallerArrived(msgspec.Struct, frozen=True, gc=False):
@@ -90,7 +90,6 @@ class AgentExited(msgspec.Struct, frozen=True, gc=False):
     exit_code: int | None
 
 
-class RecordLoaded(msgspec.Struct, frozen=True, gc=False):
 class ServiceWished(msgspec.Struct, frozen=True, gc=False):
     """What a ServeAgent would do, and may not do before a DecideService."""
 
@@ -142,6 +141,7 @@ class ServicesEnded(msgspec.Struct, frozen=True, gc=False):
 ServiceEvent = ServiceWished | ServiceAnswered | TerminalStarted | TerminalPrinted | TerminalEnded | ServicesEnded
 
 
+class RecordLoaded(msgspec.Struct, frozen=True, gc=False):
     """The answer to a Load. `value` is what the query asked for; None: there is no such thing."""
 
     ticket: int
@@ -180,10 +180,10 @@ Event = (
     | AgentWroteStderr
     | AgentInputQueued
     | AgentExited
+    | ServiceEvent
     | RecordLoaded
     | ChangesStored
     | JournalPressed
     | JournalEased
     | ShutdownRequested
 )
-    | ServiceEvent

@@ -65,9 +65,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     input_close_grace: float = 0.5  # from closing an agent's input to its exit -> SIGTERM
     kill_grace: float = 5.0  # from SIGTERM to its exit -> SIGKILL
     abort_grace: float = 1.0  # the same for an agent whose start failed -> SIGKILL
+    terminal_kill_grace: float = 2.0  # from SIGTERM to the exit of what an agent's terminal runs -> SIGKILL
     reap_timeout: float = 5.0  # from SIGKILL to its exit -> the process is given up
     restart_refill_after: float = 600.0  # without a crash -> the restart budget is full again
-    terminal_kill_grace: float = 2.0  # from SIGTERM to the exit of what an agent's terminal runs -> SIGKILL
     restart_backoff: float = 0.5  # before the second restart in a row, doubled for each further one -> the restart
     stuck_caller_timeout: float = 60.0  # a caller that reads nothing at all -> it is disconnected
 
