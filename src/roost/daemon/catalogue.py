@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from roost.catalogue.needs import hard_needs
+from roost.catalogue.needs_probe import look_at
+from roost.catalogue.profiles import Profiles
+from roost.catalogue.profiles_match import identity_of
+from roost.daemon.config_quirks import section_of
 from roost.errors import ProcessError, SidecarError
 from roost.process.base import SpawnPlan
+from roost.process.environment import inherited_names
 from roost.process.launch import plan_agent
 from roost.process.packages import CommandLine, Package, Packages, is_command_line
 from roost.process.runtimes.registry import Runtimes
 from roost.sidecar.gen.messages import AcpAgentEntry, AcpRuntimeKind
 from roost.sidecar.launch import AgentProgram, Launch
+from roost.sidecar.quirks import Quirks
 
 log = logging.getLogger("roost.daemon")
 
@@ -27,11 +35,14 @@ class LocalCatalogue:
         *,
         own_env: Mapping[str, str],
         let_through: Iterable[str] = (),
+        profiles: Profiles | None = None,
     ) -> None:
         self._packages = packages
         self._runtimes = runtimes
         self._own_env = own_env
         self._let_through = tuple(let_through)
+        self._inherited = inherited_names(own_env, self._let_through)
+        self._profiles = profiles or Profiles()
 
     def find(self, agent_type: str) -> AgentProgram | None:
         """None for everything that is wrong with a package; what it was goes to the log."""
@@ -43,11 +54,17 @@ class LocalCatalogue:
             if is_command_line(agent_type):
                 log.warning("%s", error)
             return None
+        known = self._known_of(agent)
         if isinstance(agent, CommandLine):
             return AgentProgram(
-                agent_type=agent_type, entrypoint=agent.program, launch_args=agent.launch_args, env=agent.env
+                **known,
+                agent_type=agent_type,
+                entrypoint=agent.program,
+                launch_args=agent.launch_args,
+                env=agent.env,
             )
         return AgentProgram(
+            **known,
             agent_type=agent_type,
             entrypoint=agent.entrypoint,
             launch_args=agent.launch_args,
@@ -56,6 +73,18 @@ class LocalCatalogue:
             package=None if agent.folder is None else str(agent.folder),
         )
 
+    def _known_of(self, agent: Package | CommandLine) -> dict[str, Any]:
+        """Its quirks; where its files do not tell what it is, those of what it may call itself."""
+        identity = identity_of(agent, self._own_env, "/")
+        quirks = self._profiles.quirks(identity)
+        by_info = self._profiles.by_info() if self._profiles.find(identity) is None else {}
+        wanted = {name for one in (quirks, *by_info.values()) for name in _variables(one)}
+        return {
+            "quirks": quirks,
+            "quirks_by_info": by_info,
+            "inherited": tuple(sorted(wanted.intersection(self._inherited))),
+        }
+
     def entries(self) -> list[AcpAgentEntry]:
         return [AcpAgentEntry(package.name, package.installed, package.entrypoint) for package in self._packages.list()]
 
@@ -63,7 +92,7 @@ class LocalCatalogue:
         agent = self._packages.resolve(launch.agent_type)
         for path, text in launch.files:
             write_file(path, text)
-        return plan_agent(
+        plan = plan_agent(
             agent,
             runtime=launch.runtime.name,
             args=launch.args,
@@ -73,6 +102,22 @@ class LocalCatalogue:
             runtimes=self._runtimes,
             let_through=self._let_through,
         )
+        if launch.program.quirks.needs == "checked":
+            self._check_needs(agent, plan)
+        return plan
+
+    def _check_needs(self, agent: Package | CommandLine, plan: SpawnPlan) -> None:
+        """Raises ProcessError for what would make it fail without saying why."""
+        identity = identity_of(agent, plan.env, plan.cwd)
+        name = agent.name if isinstance(agent, Package) else os.path.basename(agent.program)
+        for need in hard_needs(name, self._profiles.find(identity), look_at(plan.argv, plan.env, plan.cwd)):
+            section = section_of(name)
+            raise ProcessError(f'{need.sentence} (needs = "ignored" in [{section}] of the configuration tries it)')
+
+
+def _variables(quirks: Quirks) -> Iterator[str]:
+    for variables in quirks.authenticate.values():
+        yield from variables
 
 
 def runtime_of(package: Package) -> AcpRuntimeKind | None:
