@@ -14,6 +14,7 @@ from roost.catalogue.profiles import Profiles
 from roost.daemon.catalogue import LocalCatalogue
 from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
+from roost.daemon.mcp_relay import McpRelays
 from roost.daemon.services import AgentServices
 from roost.process.local import LocalRunner
 from roost.process.packages import Packages, default_roots
@@ -75,6 +76,7 @@ class Daemon:
             for pid in sweep(state_dir):
                 log.warning("ended process %d, which a daemon that died had left behind", pid)
         self.driver = Driver(engine, self.runner, catalogue, store, services)
+        self._relays = McpRelays(engine, self.driver, self.limits, own_env)
         self._servers: list[UnixServer] = []
         self._receptions: list[Reception] = []
 
@@ -107,6 +109,7 @@ class Daemon:
         for server in servers:
             server.close()
         await self.driver.shutdown()
+        self._relays.close()
         for reception in self._receptions:
             for connection in list(reception.connections):
                 connection.close()

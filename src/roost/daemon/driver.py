@@ -63,6 +63,14 @@ class _Ear:
         self._driver.feed(events.AgentExited(self._process, exit_code))
 
 
+def _both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
+    def do(command: Any) -> None:
+        first(command)
+        second(command)
+
+    return do
+
+
 class Driver:
     """Feeds one engine and does what it says, in order, in one event loop."""
 
@@ -112,6 +120,11 @@ class Driver:
         if services is not None:
             services.tell = self.feed
             self._do.update(services.commands)
+
+    def also(self, kind: type, do: Callable[[Any], None]) -> None:
+        """Has a command carried out elsewhere: after what is done with it here, if anything is."""
+        here = self._do.get(kind)
+        self._do[kind] = do if here is None else _both(here, do)
 
     # ---- connections
 

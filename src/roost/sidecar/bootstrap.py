@@ -18,8 +18,9 @@ from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Gauge
 from roost.sidecar.link import AgentGone, Inbound, LineTooLong, Link
+from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
 from roost.sidecar.payloads import Json, compacted, members
-from roost.sidecar.sessions import publish_stderr
+from roost.sidecar.sessions import publish_notice, publish_stderr
 
 
 class Bootstrap:
@@ -47,6 +48,9 @@ class Bootstrap:
     # ---- Sink
 
     def noticed(self, line: bytes, method: str, update: str | None) -> None:
+        if method == MCP_MESSAGE:  # told at once, as its connection was asked for at once: they must not change places
+            publish_notice(self._context, self.asks.audience, self.asks.session_id, line)
+            return
         if self._replays or self.full is not None or self.link.ending is not None:
             return
         self._bytes += len(line)

@@ -9,6 +9,7 @@ import msgspec
 from roost.sidecar.gen.messages import AcpCallback, AcpResponse
 from roost.sidecar.journal import Change
 from roost.sidecar.launch import Launch
+from roost.sidecar.mcp_relay import RelayCommand
 
 SIGKILL = 9
 SIGTERM = 15
@@ -211,6 +212,7 @@ Command = (
     | PauseAgent
     | ResumeAgent
     | ForgetAgent
+    | RelayCommand
     | ServeAgent
     | DecideService
     | WithdrawService

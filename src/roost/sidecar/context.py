@@ -25,6 +25,8 @@ class Context:
 
     callers: Callers
     sessions: Sessions
+    relays_mcp = False
+    """The driver has programs that connect bridged agents to MCP servers of callers."""
     services: dict[str, Any]
     """The `fs` and `terminal` of a v1 client's capabilities that bridged agents are offered; set by the engine."""
     kill: Callable[[Link], None]

@@ -39,6 +39,7 @@ from roost.sidecar.keeper import STORE
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Limits
 from roost.sidecar.link import Link
+from roost.sidecar.mcp_relay import RELAY_EVENTS, RelayEvent
 from roost.sidecar.open import Outcome, create_session, shutting_down
 from roost.sidecar.prompt import session_request
 from roost.sidecar.rest import close_session, get_session_state
@@ -89,6 +90,7 @@ class Engine:
             events.AgentInputQueued: self._agent_input_queued,
             events.AgentExited: self._agent_exited,
             **dict.fromkeys(get_args(events.ServiceEvent), self._agent_served),
+            **dict.fromkeys(RELAY_EVENTS, self._mcp_relayed),
             events.RecordLoaded: self._record_loaded,
             events.ChangesStored: self._changes_stored,
             events.JournalPressed: self._journal_pressed,
@@ -124,6 +126,10 @@ class Engine:
     @property
     def session_count(self) -> int:
         return len(self._context.sessions)
+
+    def relay_mcp(self) -> None:
+        """The driver carries out RelayCommands: bridged agents started from now on can use MCP servers of callers."""
+        self._context.relays_mcp = True
 
     # ---- what an adapter may ask (resumable.py)
 
@@ -304,6 +310,11 @@ class Engine:
         link = self._context.links.get(event.process)
         if link is not None:
             link.served(event)
+
+    def _mcp_relayed(self, event: RelayEvent) -> None:
+        link = self._context.links.get(event.process)
+        if link is not None and link.v1 is not None:
+            link.v1.relayed(event)
 
     def _kill(self, link: Link) -> None:
         self._stage.start(kill_agent(self._context, link))

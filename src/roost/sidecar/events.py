@@ -13,6 +13,7 @@ import msgspec
 from roost.acp.bridge.events import Wish
 from roost.errors import RpcError
 from roost.sidecar.gen.messages import AcpCallbackResponse, AcpRequest
+from roost.sidecar.mcp_relay import RelayEvent
 
 
 class CallerArrived(msgspec.Struct, frozen=True, gc=False):
@@ -180,6 +181,7 @@ Event = (
     | AgentWroteStderr
     | AgentInputQueued
     | AgentExited
+    | RelayEvent
     | ServiceEvent
     | RecordLoaded
     | ChangesStored

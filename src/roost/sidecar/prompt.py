@@ -18,6 +18,7 @@ from roost.sidecar.journal import Kind, StoredPrompt
 from roost.sidecar.keeper import IDEMPOTENCY_KEY
 from roost.sidecar.launch import shown
 from roost.sidecar.link import AgentGone, LineTooLong, Link
+from roost.sidecar.mcp_relay import is_mcp_notice
 from roost.sidecar.payloads import compact, encoded, items, members, string
 from roost.sidecar.redaction import redact_params
 from roost.sidecar.sessions import Session, settled
@@ -40,7 +41,7 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
     method = request.method
     if method == CANCEL:
         return rpc_response(session, (yield from cancel(context, session, encode_params(params))))
-    if session.link.launch.dialect.is_notification(method):
+    if session.link.launch.dialect.is_notification(method) or is_mcp_notice(method, params):
         data = encode_params(params)
         session.link.admit_input(len(data))
         session.link.notify(method, data)

@@ -17,11 +17,13 @@ from roost.sidecar.facts import Facts
 from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
     AcpAgentStderrEvent,
+    AcpSessionEvent,
     AcpSessionStateResponse,
     encode_acp_event,
 )
 from roost.sidecar.journal import Kind
 from roost.sidecar.limits import Gauge
+from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
 from roost.sidecar.payloads import decoded, items, renamed, string, update_body
 from roost.sidecar.turns import Turns
 from roost.wire.bare import UINTS, uint
@@ -163,6 +165,9 @@ class Session:
     def noticed(self, line: bytes, method: str, update: str | None) -> None:
         if self.live_id != self.id:
             line = renamed(line, self.live_id, self.id)
+        if update is None and method == MCP_MESSAGE:  # part of a channel, not of what the session tells
+            self.publish(line)
+            return
         if self.journal is None:
             self.publish(line)
             if update in _TRACKED:
@@ -329,6 +334,13 @@ def publish_stderr(context: Context, audience: list[Connection], session_id: str
         if payload is None:
             event = AcpAgentStderrEvent(session_id, link.launch.agent_type, link.process, chunk)
             payload = encode_acp_event(event)
+        context.emit(Publish(connection.number, payload))
+
+
+def publish_notice(context: Context, audience: list[Connection], session_id: str, line: bytes) -> None:
+    """One notification for all of them; `session_id` is "" while the session has none."""
+    payload = encode_acp_event(AcpSessionEvent(session_id, line.decode()))
+    for connection in audience:
         context.emit(Publish(connection.number, payload))
 
 

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from roost.acp.bridge.events import LoggedOut, Note
+from roost.acp.bridge.mcp_events import McpRelayEvent
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, Timer
+from roost.sidecar.mcp_relay import RelayEvent, relay_command, tell_relays
 from roost.sidecar.services import Services
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class V1Side:
         nonce = f"{process.rpartition('-')[2]}.{int(context.stage.now * 1000):x}."
         self._context = context
         self._process = process
-        self._bridge = V1AgentBridge(services=context.services, name=link.launch.agent_type, nonce=nonce)
+        self._bridge = V1AgentBridge(services=context.services, name=link.launch.agent_type, nonce=nonce, relays_mcp=context.relays_mcp)
         self.services = Services(context, process, self._bridge, nonce, lambda: link.quirks.missing_file)
         self._take = take
         self._flush = flush
@@ -50,6 +52,12 @@ class V1Side:
         self._bridge.now = self._context.stage.now
         self.services.told(event)
         self._deliver()
+
+    def relayed(self, event: RelayEvent) -> None:
+        """Something about a program that connects the agent to an MCP server of its caller."""
+        if self._bridge.mcp is not None and not self._ended:
+            tell_relays(self._bridge.mcp, event)
+            self._deliver()
 
     def sent(self, messages: list[bytes]) -> list[bytes]:
         """Messages in v2, as the agent gets them, and what the bridge itself has to say."""
@@ -100,7 +108,9 @@ class V1Side:
     def _settle(self) -> None:
         self._north += self._bridge.north()
         for event in self._bridge.events():
-            if isinstance(event, Note):
+            if isinstance(event, McpRelayEvent):
+                self._context.emit(relay_command(self._process, event))
+            elif isinstance(event, Note):
                 self._context.note(event.level, f"{self._process}: {event.text}")
             elif isinstance(event, LoggedOut):
                 self._context.note("info", f"{self._process}: logged out by the bridge; it lets nothing through")
