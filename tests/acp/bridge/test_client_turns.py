@@ -420,3 +420,14 @@ def test_an_agent_without_sessions_has_none() -> None:
     assert result["agentCapabilities"]["loadSession"] is False
     assert "sessionCapabilities" not in result["agentCapabilities"]
     assert CAPABILITIES["session"]
+
+
+@pytest.mark.parametrize("params", [None, {}, {"sessionId": None}, {"sessionId": 5}, {"nope": 1}])
+@pytest.mark.parametrize("method", ["session/prompt", "session/set_mode", "session/close"])
+def test_a_request_about_no_session_is_about_nothing(method: str, params: Any) -> None:
+    """What names no session is malformed, and no session that is not found (ERR-3)"""
+    rig = ready()
+    rig.ask(method, params)
+    [answer] = rig.north()
+    assert answer["error"]["code"] == -32602
+    assert rig.south() == []

@@ -307,7 +307,10 @@ class ClientRequests:
         self._ask(request, "nes/suggest", params, shaped)
 
     def _known(self, params: Json) -> ClientSession:
-        session = self._bridge.sessions.get(as_text(params.get("sessionId")))
+        session_id = params.get("sessionId")
+        if not isinstance(session_id, str):
+            raise invalid_params("no session", ("sessionId",))
+        session = self._bridge.sessions.get(session_id)
         if session is None or session.is_closed:
-            raise RpcError(RESOURCE_NOT_FOUND, "Resource not found: session", {"sessionId": params.get("sessionId")})
+            raise RpcError(RESOURCE_NOT_FOUND, "Resource not found: session", {"sessionId": session_id})
         return session
