@@ -61,12 +61,21 @@ class RecordedClient:
             if not line.from_agent:
                 await self._send(line)
         await self._all_answered()
+        await self._client.until(lambda: len(self.parse_errors) >= self.junk)
+
+    @property
+    def parse_errors(self) -> list[Json]:
+        """Errors about no request."""
+        single = [each for each in self._client.messages if isinstance(each, dict)]
+        return [each["error"] for each in single if "error" in each and each["id"] is None]
 
     async def _send(self, line: Line) -> None:
         message = line.message
-        if message is None:
-            self.junk += bool(line.text) and not line.text.startswith("[")
+        if message is None and line.text:  # framing skips blank lines
+            self.junk += not line.text.startswith("[")
             self._client.send(line.text.encode())
+        elif message is None:
+            return
         elif "method" not in message:
             await self._answer(message)
         elif "id" not in message:
@@ -185,8 +194,7 @@ def assert_answered(recorded: RecordedClient, client: RawClient) -> None:
                 assert answer["error"]["code"] == -32601
             case _:
                 assert ("result" in answer) != ("error" in answer)
-    errors = [each for each in client.messages if isinstance(each, dict) and each.get("id", 0) is None]
-    assert [each["error"]["code"] for each in errors] == [-32700] * recorded.junk
+    assert [error["code"] for error in recorded.parse_errors] == [-32700] * recorded.junk
 
 
 def assert_said_in_v1(recorded: RecordedClient, client: RawClient) -> None:
