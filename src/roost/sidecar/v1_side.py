@@ -32,7 +32,9 @@ class V1Side:
         nonce = f"{process.rpartition('-')[2]}.{int(context.stage.now * 1000):x}."
         self._context = context
         self._process = process
-        self._bridge = V1AgentBridge(services=context.services, name=link.launch.agent_type, nonce=nonce, relays_mcp=context.relays_mcp)
+        self._bridge = V1AgentBridge(
+            services=context.services, name=link.launch.agent_type, nonce=nonce, relays_mcp=context.relays_mcp
+        )
         self.services = Services(context, process, self._bridge, nonce, lambda: link.quirks.missing_file)
         self._take = take
         self._flush = flush
