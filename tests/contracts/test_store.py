@@ -20,6 +20,7 @@ from roost.sidecar.journal import (
     DeleteSession,
     Entry,
     Kind,
+    LearnVersion,
     Restore,
     StoredPrompt,
     gap,
@@ -598,3 +599,13 @@ async def test_stats_tell_what_there_is(store: Store) -> None:
     assert stats.entries == 2
     assert stats.commits >= 1
     assert stats.stored_bytes > 0
+
+
+async def test_what_programs_speak_is_kept_in_the_order_it_was_learned(store: Store) -> None:
+    assert await store.versions() == {}
+    await durable(store, LearnVersion("a", 1, 3), LearnVersion("b", 2, 3), LearnVersion("a", 2, 3))
+    assert list((await store.versions()).items()) == [("b", 2), ("a", 2)]
+    assert await outcome(store, [LearnVersion("c", 1, 3), LearnVersion("d", 1, 3)]) is None
+    assert list((await store.versions()).items()) == [("a", 2), ("c", 1), ("d", 1)]
+    await durable(store, LearnVersion("e", 1, 1))
+    assert await store.versions() == {"e": 1}

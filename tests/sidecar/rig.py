@@ -33,6 +33,7 @@ from roost.sidecar.journal import (
     DeleteSession,
     Entry,
     Kind,
+    LearnVersion,
     OpenSession,
     StoredPrompt,
     StoredSession,
@@ -157,6 +158,7 @@ class Shelf:
         self.sessions: dict[str, StoredSession] = {}
         self.entries: dict[str, list[Entry]] = {}
         self.keys: dict[tuple[str, str], StoredPrompt] = {}
+        self.versions: dict[str, int] = {}
         self.failure: str | None = None
         self.stuck = False
         self.waiting: list[int] = []
@@ -177,6 +179,9 @@ class Shelf:
                     self.entries[entry.session_id].append(entry)
                     if entry.kind is Kind.PROMPT and (key := json.loads(entry.body)["key"]) is not None:
                         self.keys.setdefault((entry.session_id, key), StoredPrompt(entry.number, b""))
+                case LearnVersion(digest=digest, version=version):
+                    self.versions.pop(digest, None)
+                    self.versions[digest] = version
                 case DeleteSession(session_id=session_id):
                     self.sessions.pop(session_id, None)
                     self.entries.pop(session_id, None)
@@ -229,6 +234,8 @@ class Rig:
         self._working = False
         self._connections = 0
         self._requests = 0
+        if journal is not None:
+            self.feed(events.VersionsRecalled(dict(journal.versions)))
 
     @property
     def agent(self) -> Agent:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from roost.errors import StoreError
+from roost.sidecar.journal import LearnVersion
 from roost.store import sqlite_schema
 from roost.store.location import default_path
 from roost.store.sqlite import SqliteStore
@@ -174,8 +175,25 @@ async def test_an_older_journal_is_brought_up_to_date(path: Path, monkeypatch: p
     monkeypatch.setattr(sqlite_schema, "MIGRATIONS", later)
     await filled_again(path, 4)
     with contextlib.closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(later),)
         assert db.execute("SELECT count(*) FROM later").fetchone() == (1,)
+
+
+async def test_a_journal_without_versions_of_agents_learns_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    latest = sqlite_schema.MIGRATIONS
+    monkeypatch.setattr(sqlite_schema, "MIGRATIONS", latest[:1])
+    await filled(path, 3)
+    monkeypatch.setattr(sqlite_schema, "MIGRATIONS", latest)
+    store = SqliteStore(path)
+    await store.open()
+    assert await store.versions() == {}
+    await durable(store, LearnVersion("abc", 1, 10))
+    assert await numbers(store) == [1, 2, 3]
+    await store.close()
+    again = SqliteStore(path)
+    await again.open()
+    assert await again.versions() == {"abc": 1}
+    await again.close()
 
 
 async def filled_again(path: Path, number: int) -> None:

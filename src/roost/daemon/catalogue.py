@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -62,6 +64,7 @@ class LocalCatalogue:
                 entrypoint=agent.program,
                 launch_args=agent.launch_args,
                 env=agent.env,
+                revision=marks_of(agent.program, *agent.launch_args, path=self._own_env.get("PATH", os.defpath)),
             )
         return AgentProgram(
             **known,
@@ -70,6 +73,7 @@ class LocalCatalogue:
             launch_args=agent.launch_args,
             env=agent.env,
             runtime=runtime_of(agent),
+            revision=agent.version or marks_of(agent.entrypoint),
             package=None if agent.folder is None else str(agent.folder),
         )
 
@@ -126,6 +130,29 @@ def runtime_of(package: Package) -> AcpRuntimeKind | None:
         return AcpRuntimeKind[package.kind.value]
     except KeyError:
         return None
+
+
+# A command line is mostly an interpreter, some options and a script; more arguments than these are no programs.
+_MARKED_ARGUMENTS = 8
+
+
+def marks_of(program: str, *arguments: str, path: str = os.defpath) -> str:
+    """What changes when the files of a command do: their sizes and times. "" when there is none that can be found.
+
+    A name is looked for along `path`; of the arguments only absolute paths count.
+    """
+    found = program if "/" in program else shutil.which(program, path=path)
+    marks = []
+    for name in (found, *arguments[:_MARKED_ARGUMENTS]):
+        if name is None or not os.path.isabs(name):
+            continue
+        try:
+            state = os.stat(name)
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(state.st_mode):
+            marks.append(f"{state.st_size}:{state.st_mtime_ns}")
+    return " ".join(marks)
 
 
 def write_file(path: str, text: str) -> None:

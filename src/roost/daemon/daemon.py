@@ -22,6 +22,7 @@ from roost.process.runtimes.base import RuntimeSettings
 from roost.process.runtimes.registry import Runtimes
 from roost.process.tokens import sweep
 from roost.sidecar.engine import Engine
+from roost.sidecar.events import VersionsRecalled
 from roost.sidecar.limits import Limits
 from roost.transport.unix import UnixServer, serve_unix
 
@@ -81,11 +82,15 @@ class Daemon:
         self._receptions: list[Reception] = []
 
     async def open(self) -> None:
-        """Opens the journal, and marks what an earlier daemon left in mid-turn. Raises StoreError with the way out."""
+        """Opens the journal, marks what an earlier daemon left in mid-turn and recalls what it learned of agents.
+
+        Raises StoreError with the way out.
+        """
         if self._store is not None:
             await self._store.open()
             for session_id in await self._store.recover():
                 log.warning("session %s was in mid-turn when its daemon ended", session_id)
+            self.driver.feed(VersionsRecalled(await self._store.versions()))
 
     def reception(self, *, uid: int | None, token: str | None = None) -> Reception:
         """A way in: for the given user only, or for who knows the token."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from roost.errors import SidecarError
 from roost.sidecar.commands import Command, Load, Note, Query
 from roost.sidecar.conversation import Conversation, Stage, TimedOut, Wait
+from roost.sidecar.journal import LearnVersion
 from roost.sidecar.keeper import Keeper
 from roost.sidecar.launch import Launch
 from roost.sidecar.limits import Gauge, Limits
+from roost.sidecar.spoken import Spoken
 
 if TYPE_CHECKING:
-    from roost.acp.bridge.negotiation import Version
     from roost.sidecar.callers import Callers
     from roost.sidecar.link import Link
     from roost.sidecar.sessions import Sessions
@@ -40,13 +41,13 @@ class Context:
         self.links: dict[str, Link] = {}
         self.processes = Gauge("processes", limits.processes, self.warn)
         self.shutting_down = False
-        self.spoken: dict[tuple[str, str], Version] = {}  # by agent type and program: what it was found to speak
         self._commands: list[Command] = []
         self._loads: dict[int, Wait] = {}
         self._last_ticket = 0
         self._last_process = 0
         self.emit = self._commands.append
         self.keeper = Keeper(self.stage, limits, self.emit, enabled=journal)
+        self.spoken = Spoken(limits.remembered_agents, self._learned)
         self.secrets: dict[str, Launch] = {}  # launches of sleeping sessions, whose secrets the journal does not have
 
     def drain(self) -> list[Command]:
@@ -54,6 +55,10 @@ class Context:
         commands = self._commands[:]
         self._commands.clear()
         return commands
+
+    def _learned(self, change: LearnVersion) -> None:
+        if self.keeper.enabled:
+            self.keeper.tell(change)
 
     def note(self, level: str, text: str, *, bug: bool = False) -> None:
         self.emit(Note(level, text, bug))

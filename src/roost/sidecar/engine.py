@@ -92,6 +92,7 @@ class Engine:
             **dict.fromkeys(get_args(events.ServiceEvent), self._agent_served),
             **dict.fromkeys(RELAY_EVENTS, self._mcp_relayed),
             events.RecordLoaded: self._record_loaded,
+            events.VersionsRecalled: self._versions_recalled,
             events.ChangesStored: self._changes_stored,
             events.JournalPressed: self._journal_pressed,
             events.JournalEased: self._journal_eased,
@@ -328,6 +329,9 @@ class Engine:
 
     def _record_loaded(self, event: events.RecordLoaded) -> None:
         self._context.loaded(event.ticket, event.value)
+
+    def _versions_recalled(self, event: events.VersionsRecalled) -> None:
+        self._context.spoken.recall(event.versions)
 
     def _changes_stored(self, event: events.ChangesStored) -> None:
         self._context.keeper.stored(event.ticket, event.failure)

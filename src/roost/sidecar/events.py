@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -149,6 +150,12 @@ class RecordLoaded(msgspec.Struct, frozen=True, gc=False):
     value: Any
 
 
+class VersionsRecalled(msgspec.Struct, frozen=True, gc=False):
+    """What the journal has of the versions that agents speak, by the digests of their programs, oldest first."""
+
+    versions: Mapping[str, int]
+
+
 class ChangesStored(msgspec.Struct, frozen=True, gc=False):
     """The answer to a Persist with a ticket. `failure` None: it is durable; else why it is not."""
 
@@ -184,6 +191,7 @@ Event = (
     | RelayEvent
     | ServiceEvent
     | RecordLoaded
+    | VersionsRecalled
     | ChangesStored
     | JournalPressed
     | JournalEased

@@ -1,7 +1,8 @@
 """`initialize`, and which version an agent is spoken to in: its own when a caller asks for 2, as asked otherwise.
 
-Version 2 is v2 whatever the agent speaks. An agent that answers in the shape of v1, or with an error, is started again
-and bridged (`acp.bridge.negotiation`); what it speaks is remembered, so that it is started once from then on.
+Version 2 is v2 whatever the agent speaks. An agent that answers in the shape of v1, with an error, or not at all, is
+started again and bridged (`acp.bridge.negotiation`). What it speaks is remembered (`spoken`), so that it is started
+once from then on.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from roost.errors import ProcessError, SidecarError
 from roost.sidecar.bootstrap import Bootstrap, give_up, handshake_failed, result_members
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
-from roost.sidecar.launch import Launch
+from roost.sidecar.launch import Launch, shown
 from roost.sidecar.payloads import Json, decoded
 
 METHOD = "initialize"
 OTHER_VERSION = {"protocolVersion": V2.version}  # how the bridge says that an agent speaks v2 after all
+V2_SHAPE = {**OTHER_VERSION, "info": {}}  # what such an agent has answered, as far as it matters
+NO_ANSWER = frozenset(("timeout", "execution", "invalid_state"))  # silence, an exit, an answer that is none
 
 
-def initialized(context: Context, start: Callable[[], Bootstrap]) -> Conversation[Bootstrap]:
-    """An agent that has answered `initialize`. `start` starts its program, once or twice; the first is gone by then.
+def initialized(context: Context, start: Callable[[], Bootstrap], *, proven: bool = False) -> Conversation[Bootstrap]:
+    """An agent that has answered `initialize`. `start` starts its program, up to three times; all but the last are gone
+    by then. `proven`: this program has spoken the version it is known for lately, so its silence means something else.
 
     The last one that was started is the caller's to end when this raises.
     """
@@ -39,45 +43,97 @@ def initialized(context: Context, start: Callable[[], Bootstrap]) -> Conversatio
         bootstrap.initialized = result_members(METHOD, answer.result)
         check_version(launch.protocol_version, bootstrap.initialized)
         return bootstrap
-    key = (launch.agent_type, launch.program.entrypoint)
-    trial = first_trial(context.spoken.get(key), preferred=launch.program.quirks.speaks or 2)
+    known = context.spoken.get(launch.program)
+    trial = first_trial(known, preferred=launch.program.quirks.speaks or 2)
+    patience = "initialize_timeout" if known is not None else first_patience(context, launch)
     said: Json = {}  # to who asked for 2
+    told: list[str] = []  # what came of the trials before
     while True:
-        verdict = yield from _try(context, bootstrap, trial, said)
-        said = bootstrap.initialized
+        try:
+            verdict = yield from _try(context, bootstrap, trial, patience, said, proven=proven)
+        except SidecarError as error:
+            if not told:
+                raise
+            raise SidecarError(error.code, "; ".join((error.message, *told))) from None
         if isinstance(verdict, Speak):
-            context.spoken[key] = verdict.version
+            context.spoken.learn(launch.program, verdict.version)
             return bootstrap
-        text = f"{bootstrap.process} does not speak ACP version {trial.version}; it is asked for {verdict.version}"
-        context.note("info", text)
+        said = bootstrap.initialized or said
+        told.append(f"asked for ACP version {trial.version} before, it {verdict.why}")
+        text = f"{bootstrap.process}, asked for ACP version {trial.version}, {verdict.why}"
+        context.note("info", f"{text}; it is started again and asked for {verdict.trial.version}")
         yield from give_up(context, bootstrap)
-        trial = verdict
+        trial, patience = verdict.trial, "initialize_timeout"
         bootstrap = start()
 
 
-def _try(context: Context, bootstrap: Bootstrap, trial: Trial, said: Json) -> Conversation[Speak | Trial]:
+def first_patience(context: Context, launch: Launch) -> str:
+    """Which time an agent has for its first answer that may be silent because it does not know the version."""
+    limits = context.limits
+    slow = (
+        launch.program.quirks.initialize_timeout is not None or limits.initialize_timeout <= limits.negotiation_timeout
+    )
+    return "initialize_timeout" if slow else "negotiation_timeout"
+
+
+class _Next(msgspec.Struct, frozen=True):
+    """Another trial, and what the agent did instead of what it was asked for."""
+
+    trial: Trial
+    why: str
+
+
+def _try(
+    context: Context, bootstrap: Bootstrap, trial: Trial, patience: str, said: Json, *, proven: bool
+) -> Conversation[Speak | _Next]:
     link = bootstrap.link
     if trial.version == 1:
         link.bridge_v1()
     yield from _started(context, bootstrap)
-    answer = yield from bootstrap.ask(METHOD, parameters(context, link.launch), "initialize_timeout")
+    try:
+        answer = yield from bootstrap.ask(METHOD, parameters(context, link.launch), patience)
+        if answer.error is None:
+            bootstrap.initialized = result_members(METHOD, answer.result)
+    except SidecarError as error:
+        other = trial.without_answer()
+        # What is being ended, or says too much, has not refused a version.
+        if proven or error.code not in NO_ANSWER or link.ending is not None or not isinstance(other, Trial):
+            raise
+        return _Next(other, _unanswered(context, bootstrap, error, patience))
     if answer.error is not None:
-        verdict = trial.after(answer.error)
+        speaks_2 = answer.error.data == OTHER_VERSION
+        verdict = trial.after(V2_SHAPE if speaks_2 else answer.error)
         if isinstance(verdict, Trial):
-            return verdict
-        if said and answer.error.data == OTHER_VERSION:
+            why = "answered in version 2" if speaks_2 else f"answered with an error: {shown(answer.error.message)}"
+            return _Next(verdict, why)
+        if said and speaks_2:
             check_version(V2.version, said)
         raise handshake_failed(METHOD, answer)
-    bootstrap.initialized = result_members(METHOD, answer.result)
     if trial.version == 2 and decoded(bootstrap.initialized.get("protocolVersion")) in (1, 2):
         verdict = trial.after(decoded(answer.result))
         if isinstance(verdict, Trial):
-            return verdict
+            return _Next(verdict, "answered in version 1")
     if link.v1 is None:
         check_version(V2.version, bootstrap.initialized)
     elif link.v1.version != V2.version:  # several echo what they were once asked for
-        _check(V1.version, link.v1.version)
+        try:
+            _check(V1.version, link.v1.version)
+        except SidecarError:
+            other = trial.without_answer()
+            if proven or not isinstance(other, Trial):
+                raise
+            return _Next(other, "named no version that is known")
     return Speak(trial.version)
+
+
+def _unanswered(context: Context, bootstrap: Bootstrap, error: SidecarError, patience: str) -> str:
+    if error.code == "timeout":
+        seconds = max(getattr(context.limits, patience), getattr(bootstrap.link.quirks, patience, None) or 0.0)
+        return f"did not answer within {seconds:g} s ({patience})"
+    if bootstrap.link.gone:
+        code = bootstrap.link.exit.value
+        return "exited" if code is None else f"exited with code {code}"
+    return "gave an answer that is none"
 
 
 def _started(context: Context, bootstrap: Bootstrap) -> Conversation[None]:

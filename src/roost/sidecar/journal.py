@@ -151,7 +151,15 @@ class DeleteSession(msgspec.Struct, frozen=True):
     session_id: str
 
 
-Change = OpenSession | ChangeSession | Append | Restore | AdoptSession | DeleteSession
+class LearnVersion(msgspec.Struct, frozen=True):
+    """The version of ACP that a program speaks, by its digest; of all there are, the `bound` latest are kept."""
+
+    digest: str
+    version: int
+    bound: int
+
+
+Change = OpenSession | ChangeSession | Append | Restore | AdoptSession | DeleteSession | LearnVersion
 
 
 def gap(session_id: str, first: int, last: int, reason: str, at: float = 0.0) -> Entry:

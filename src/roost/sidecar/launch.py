@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 
 import msgspec
 
@@ -19,17 +20,27 @@ SHOWN_LENGTH = 512
 
 
 class AgentProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """What the catalogue knows of an agent: a package, or a command line (`entrypoint` is then its first word)."""
+    """What the catalogue knows of an agent: a package, or a command line (`entrypoint` is then its first word).
+
+    `revision` is another one when the program is: its package's version, or marks of its files; "" when nobody knows.
+    """
 
     agent_type: str
     entrypoint: str
     launch_args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     runtime: AcpRuntimeKind | None = None  # what its file asks for; None: runs by itself
+    revision: str = ""
     package: str | None = None  # the folder of the installed package; None for a command line or a shipped agent
     inherited: tuple[str, ...] = ()  # variables of the daemon's own that it gets, among those its quirks ask for
     quirks: Quirks = NO_QUIRKS
     quirks_by_info: Mapping[str, Quirks] = {}  # of what it may turn out to be, by the name it tells at initialize
+
+    @property
+    def digest(self) -> str:
+        """Tells this agent in this revision from all others, and nobody what it is."""
+        told = [part.encode("utf-8", "surrogatepass") for part in (self.agent_type, self.entrypoint, self.revision)]
+        return sha256(b"".join(b"%d:%b" % (len(part), part) for part in told)).hexdigest()
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,6 +50,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     stderr_tail: int = 4000  # of an agent's stderr, kept for errors -> older ones go
     noise_tail: int = 2000  # of output that is no protocol, kept for errors -> the middle goes
     recent_activity: int = 16  # entries of recent ACP activity, kept for errors -> older ones go
+    remembered_agents: int = 1024  # agents whose version of ACP is remembered -> the one learned longest ago goes
     restarts: int = 3  # automatic restarts of one session -> it is given up
 
     hello_timeout: float = 5.0  # from connecting to a complete Hello -> the connection is refused
@@ -57,6 +58,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     sleep_after: float = 1800.0  # nothing under way in a session of a named caller -> its agent is ended; 0: never
     load_timeout: float = 30.0  # the store's or the catalogue's answer -> the request fails
     initialize_timeout: float = 30.0  # the agent's answer to initialize -> the agent is ended
+    negotiation_timeout: float = 15.0  # an unknown agent's answer to its first initialize -> it is asked for version 1
     session_open_timeout: float = 60.0  # its answer to session/new, session/load, session/resume -> the agent is ended
     request_timeout: float = 120.0  # its answer to any other request but a prompt -> error acp_timeout
     inactivity_timeout: float = 600.0  # a turn without output, not counting questions -> error acp_timeout and a cancel

@@ -21,9 +21,9 @@ LOGIN = "auth/login"
 _NOT_ASKED_FOR = frozenset(("terminal", "env_var"))
 
 
-def logged_in(context: Context, start: Callable[[], Bootstrap]) -> Conversation[Bootstrap]:
-    """An agent that sessions can be opened on; `start` and what this raises are as for `initialized`."""
-    bootstrap = yield from initialized(context, start)
+def logged_in(context: Context, start: Callable[[], Bootstrap], *, proven: bool = False) -> Conversation[Bootstrap]:
+    """An agent that sessions can be opened on; `start`, `proven` and what this raises are as for `initialized`."""
+    bootstrap = yield from initialized(context, start, proven=proven)
     recognize(bootstrap)
     method = login_method(bootstrap)
     if method is None:

@@ -126,7 +126,7 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
         return bootstrap
 
     try:
-        bootstrap = yield from logged_in(context, meet)
+        bootstrap = yield from logged_in(context, meet, proven=True)
         method = native_method(bootstrap)
         if method is None:
             yield from give_up(context, bootstrap)

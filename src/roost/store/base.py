@@ -136,6 +136,9 @@ class Store(Protocol):
     async def prompt_by_key(self, session_id: str, key: str) -> StoredPrompt | None:
         """The first prompt that had this idempotency key."""
 
+    async def versions(self) -> dict[str, int]:
+        """What programs were found to speak, by their digests, in the order it was learned (LearnVersion)."""
+
     async def last_number(self, session_id: str) -> int:
         """0 when there is no entry or no session."""
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from roost.errors import LimitError, StoreError
-from roost.sidecar.journal import AdoptSession, Append, Change, ChangeSession, OpenSession, Restore
+from roost.sidecar.journal import AdoptSession, Append, Change, ChangeSession, LearnVersion, OpenSession, Restore
 from roost.store.base import Done
 
 # What a change holds in memory beside its texts: objects, tuples, row values (CPython, 64 bit, rounded up).
@@ -86,6 +86,8 @@ class Overflow:
                 self._lose(change.session_id, change.first, change.last)
             elif isinstance(change, ChangeSession):
                 self._fields.setdefault(change.session_id, {}).update(change.fields)
+            elif isinstance(change, LearnVersion):
+                pass  # it is learned again
             elif isinstance(change, OpenSession | Restore | AdoptSession):
                 pass  # was told to have failed; without it the session is unknown, and what follows is ignored
             else:

@@ -22,6 +22,7 @@ from roost.sidecar.journal import (
     DeleteSession,
     Entry,
     Kind,
+    LearnVersion,
     OpenSession,
     Restore,
     StoredPrompt,
@@ -71,6 +72,7 @@ class MemoryStore(Store):
         self._watcher = watcher or StoreWatcher()
         self._clock = clock
         self._histories: dict[str, History] = {}
+        self._versions: dict[str, int] = {}
         self._size = 0
         self._written = self._batches = 0
         self._is_open = False
@@ -182,6 +184,11 @@ class MemoryStore(Store):
                 history = self._histories.get(session_id)
                 if history is not None:
                     history.session = msgspec.structs.replace(history.session, owner=owner)
+            case LearnVersion(digest, version, bound):
+                self._versions.pop(digest, None)
+                self._versions[digest] = version
+                while len(self._versions) > bound:
+                    del self._versions[next(iter(self._versions))]
 
     def _append(self, entry: Entry, at: float, *, touch: bool = True) -> None:
         history = self._histories.get(entry.session_id)
@@ -335,6 +342,9 @@ class MemoryStore(Store):
     async def prompt_by_key(self, session_id: str, key: str) -> StoredPrompt | None:
         history = self._histories.get(session_id)
         return None if history is None else history.prompts.get(key)
+
+    async def versions(self) -> dict[str, int]:
+        return dict(self._versions)
 
     async def last_number(self, session_id: str) -> int:
         history = self._histories.get(session_id)

@@ -286,6 +286,10 @@ class SqliteStore(Store):
         await self._settle()
         return await self._reader.prompt_by_key(session_id, key)
 
+    async def versions(self) -> dict[str, int]:
+        await self._settle()
+        return await self._reader.versions()
+
     async def last_number(self, session_id: str) -> int:
         await self._settle()
         return await self._reader.last_number(session_id)

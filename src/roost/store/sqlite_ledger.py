@@ -14,6 +14,7 @@ from roost.sidecar.journal import (
     DeleteSession,
     Entry,
     Kind,
+    LearnVersion,
     OpenSession,
     Restore,
     gap,
@@ -139,6 +140,8 @@ class Ledger:
                 if row is not None:
                     row.session["owner"] = change.owner
                     self._dirty[row.key] = row
+            elif isinstance(change, LearnVersion):
+                self._learn(change)
             elif isinstance(change, Lost):
                 self._append(gap(change.session_id, change.first, change.last, "lost"), batch.at)
 
@@ -238,6 +241,15 @@ class Ledger:
             self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (row.key,))  # noqa: S608  # names of ours
         self._db.execute("INSERT INTO trash (session) VALUES (?)", (row.key,))
         self._rows[change.session_id] = None
+
+    def _learn(self, change: LearnVersion) -> None:
+        """A place of its own at the end, and not more places than asked for."""
+        self._db.execute("DELETE FROM versions WHERE digest = ?", (change.digest,))
+        self._db.execute("INSERT INTO versions (digest, version) VALUES (?, ?)", (change.digest, change.version))
+        self._db.execute(
+            "DELETE FROM versions WHERE place <= (SELECT place FROM versions ORDER BY place DESC LIMIT 1 OFFSET ?)",
+            (change.bound,),
+        )
 
     def _row(self, session_id: str) -> _Row | None:
         try:

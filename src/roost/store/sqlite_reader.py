@@ -112,6 +112,9 @@ class Reader:
         rows = await self._rows(query, session_id, key)
         return StoredPrompt(*rows[0]) if rows else None
 
+    async def versions(self) -> dict[str, int]:
+        return dict(await self._rows("SELECT digest, version FROM versions ORDER BY place"))
+
     async def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
             return await self._ask(lambda db: db.execute(query, values).fetchall())

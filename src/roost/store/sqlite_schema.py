@@ -7,6 +7,7 @@ blobs       long payloads by their hash, with the number of entries that have th
 prompts     idempotency keys
 subjects    which messages, tool calls and terminals were there before; needed by compaction
 trash       sessions that are deleted and whose entries are not all cleared away yet
+versions    which version of ACP a program was found to speak, by its digest; in the order it was learned
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             session INTEGER NOT NULL, subject BLOB NOT NULL,
             PRIMARY KEY (session, subject)){_KEYED}""",
         f"CREATE TABLE trash (session INTEGER PRIMARY KEY){_STRICT}",
+    ),
+    (
+        f"""CREATE TABLE versions (
+            place INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, version INTEGER NOT NULL){_STRICT}""",
     ),
 )
 """Step n makes schema version n+1 out of n. Steps are added, never changed."""

@@ -61,3 +61,26 @@ def test_one_is_asked_first_unless_something_better_is_known() -> None:
     assert first_trial(preferred=2) == Trial(2)
     assert first_trial(remembered=2, preferred=1) == Trial(2)
     assert first_trial(preferred=2).after(V2) == Speak(2)
+
+
+def test_an_agent_that_gives_no_answer_is_asked_for_the_other_version_once() -> None:
+    again = first_trial(preferred=2).without_answer()
+    assert again == Trial(1, unanswered=(2,))
+    assert isinstance(again, Trial)
+    assert again.without_answer() == GiveUp(None)
+    assert again.after(ERROR) == GiveUp(ERROR)
+    assert again.after({**DISGUISED, "protocolVersion": 1}) == Speak(1)
+
+
+def test_an_agent_that_was_only_slow_to_answer_is_asked_again_when_it_says_so() -> None:
+    again = first_trial(preferred=2).without_answer()
+    third = again.after(V2)
+    assert third == Trial(2, (1,), (2,))
+    assert third.after(V2) == Speak(2)
+    assert third.without_answer() == GiveUp(None)
+    assert third.after(ERROR) == GiveUp(ERROR)
+    assert third.after(DISGUISED) == GiveUp(None)
+
+
+def test_an_agent_that_refused_one_version_and_is_silent_at_the_other_speaks_neither() -> None:
+    assert first_trial(preferred=2).after(ERROR).without_answer() == GiveUp(None)

@@ -44,10 +44,14 @@ class GiveUp(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True):
-    """Start the agent anew and send `initialize` of `version`. Each version is tried once."""
+    """Start the agent anew and send `initialize` of `version`.
+
+    Each version is tried once; one that got no answer once more if the agent then says that it speaks that.
+    """
 
     version: Version
     tried: tuple[Version, ...] = ()
+    unanswered: tuple[Version, ...] = ()
 
     def after(self, outcome: Any) -> Speak | Trial | GiveUp:
         """`outcome`: the result of `initialize`, as JSON data, or the RpcError it was answered with."""
@@ -57,10 +61,19 @@ class Trial(Struct, frozen=True):
             if answered == self.version:
                 return Speak(answered)
             # It took the body for one of its own version, and thinks the client can do nothing.
-            return Trial(other, (*self.tried, self.version)) if other not in self.tried else GiveUp(None)
-        if other in self.tried:
+            if other in self.tried:
+                return GiveUp(None)
+            return Trial(other, (*self.tried, self.version), self.unanswered)
+        if other in self.tried or other in self.unanswered:
             return GiveUp(outcome)
         return Trial(other, (*self.tried, self.version))
+
+    def without_answer(self) -> Trial | GiveUp:
+        """It said nothing in the time it had, exited, or its answer was none: some know no other way to refuse."""
+        other: Version = 1 if self.version == 2 else 2
+        if other in self.tried or other in self.unanswered:
+            return GiveUp(None)
+        return Trial(other, unanswered=(self.version,))
 
 
 def first_trial(remembered: Version | None = None, preferred: Version = 1) -> Trial:
