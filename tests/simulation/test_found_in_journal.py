@@ -11,6 +11,7 @@ from roost.sidecar.gen.messages import (
     AcpErrorResponse,
     AcpResumeSessionRequest,
     AcpSessionClosedResponse,
+    AcpSessionClosedResponse,
     AcpSessionCreatedResponse,
     AcpSessionResumedResponse,
 )
@@ -287,3 +288,20 @@ def test_two_agents_that_open_each_others_session_do_not_wait_for_ever() -> None
     answers = [rig.reply(connection, request) for request in requests]
     assert any(isinstance(answer, AcpErrorResponse) and answer.code == "timeout" for answer in answers)
     assert None not in answers
+
+
+def test_a_session_is_not_resumed_before_its_end_is_kept_and_told() -> None:
+    """Seed 1796085828402771906: it was told to be closed when it was there again."""
+    rig, shelf = kept()
+    connection = rig.connect("alice")
+    session = rig.create(connection).session_id
+    rig.agent.exits_on_eof = False
+    closing = rig.close(connection, session)
+    resumption = rig.send(connection, AcpResumeSessionRequest(session, "echo", None, "/w", {}))
+    shelf.stuck = True
+    rig.advance(1)
+    assert rig.agents["acp-agent-1"].exited
+    assert len(rig.agents) == 1
+    stored(rig, shelf)
+    assert isinstance(rig.reply(connection, closing), AcpSessionClosedResponse)
+    assert isinstance(rig.reply(connection, resumption), AcpSessionResumedResponse)
