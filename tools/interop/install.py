@@ -15,8 +15,9 @@ import tarfile
 import time
 from pathlib import Path
 
-from tools.interop.agents import AGENTS, DEFAULT, Agent
+from tools.interop.agents import AGENTS, DEFAULT
 from tools.interop.pins import Npm, Pin, PyPI, Unavailable, interpreter, npm_program, quiet_environment
+from tools.interop.spec import Agent
 
 INSTALL_TIMEOUT = 600.0
 ERROR_TAIL = 600

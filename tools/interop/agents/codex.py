@@ -40,7 +40,7 @@ def _config(place: Place, approval: str) -> str:
         "request_max_retries": 0,
         "stream_max_retries": 0,
     }
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "analytics": {"enabled": False},
         "model_providers.local": provider,
         f"projects.{json.dumps(str(place.cwd))}": {"trust_level": "trusted"},

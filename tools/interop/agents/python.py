@@ -19,7 +19,10 @@ AGENTAO = Agent(
     args=("--acp", "--stdio"),
     env=openai_env,
     setup=OPENAI_SETUP,
+    unasked=frozenset(("write",)),
     quirks=(
+        Quirk("it writes files without asking; for commands it asks", "write"),
+        Quirk("it notices that it was cancelled at the next word of its model", "cancel"),
         Quirk("the ids of its requests are strings"),
         Quirk("it writes hundreds of lines to stderr in each session"),
         Quirk("it refuses a prompt while one runs"),

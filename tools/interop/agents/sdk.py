@@ -41,9 +41,10 @@ SDK_DUAL = Agent(
         "run": NO_MODEL,
         "cancel_asking": NO_MODEL,
         "switch": "it has no options",
+        "resume": "it refuses the sessions of another process, as invalid parameters",
     },
     quirks=(
-        Quirk("its v2 is a draft: it names capabilities and states as v2 does"),
-        Quirk("it keeps its sessions in memory: a resumed one is told its transcript", "resume"),
+        Quirk("it speaks v2 when asked for it, and v1 else"),
+        Quirk("it keeps its sessions in memory, and refuses others: after a crash it is told its transcript", "crash"),
     ),
 )
