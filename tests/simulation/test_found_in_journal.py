@@ -11,7 +11,6 @@ from roost.sidecar.gen.messages import (
     AcpErrorResponse,
     AcpResumeSessionRequest,
     AcpSessionClosedResponse,
-    AcpSessionClosedResponse,
     AcpSessionCreatedResponse,
     AcpSessionResumedResponse,
 )
