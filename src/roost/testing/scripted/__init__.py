@@ -20,6 +20,7 @@ Steps
   tool ID STATUS WORDS · plan WORDS              a tool call, a plan of one entry
   update JSON                                    any session/update payload
   permission [WORDS] · request METHOD [JSON]     ask and wait; what came is said
+  begin NAME METHOD [JSON] · finish NAME         ask; wait and say what came. "$terminal" in JSON: the latest one's id
   raw WORDS · bytes HEX · garbage N · long N     on standard output as it is: words, bytes, N lines, a line of N bytes
   stdout N · stderr N                            N bytes of something that is no message
   sleep SECONDS · wait cancel · stall            go on later; when cancelled; never, and read nothing

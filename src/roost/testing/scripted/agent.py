@@ -48,6 +48,8 @@ class ScriptedAgent:
         self._answers: dict[Any, dict[str, Any]] = {}
         self._input = b""
         self._calls = 0
+        self.begun: dict[str, str] = {}  # calls that are finished later, by the names steps give them
+        self.terminal = ""  # the latest one the client has made
         self._ids = 0
 
     # ---- input and output
@@ -101,9 +103,16 @@ class ScriptedAgent:
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """Asks the client and waits; the answer, or None when the session was cancelled first."""
+        return self.answer_to(self.begin(method, params))
+
+    def begin(self, method: str, params: dict[str, Any]) -> str:
+        """Asks the client; the call's id."""
         self._calls += 1
         call = f"call-{self._calls}"
         self.send(id=call, method=method, params=params)
+        return call
+
+    def answer_to(self, call: str) -> dict[str, Any] | None:
         while call not in self._answers:
             if self.session in self.cancelled:
                 return None

@@ -103,10 +103,24 @@ def permission(agent: ScriptedAgent, title: str) -> None:
 
 
 def request(agent: ScriptedAgent, rest: str) -> None:
+    begin(agent, f"it {rest}")
+    finish(agent, "it")
+
+
+def begin(agent: ScriptedAgent, rest: str) -> None:
+    name, _, rest = rest.partition(" ")
     method, _, params = rest.partition(" ")
-    answer = agent.ask(method, {"sessionId": agent.session, **json.loads(params or "{}")})
+    members = json.loads(params.replace("$terminal", agent.terminal) or "{}")
+    agent.begun[name] = agent.begin(method, {"sessionId": agent.session, **members})
+
+
+def finish(agent: ScriptedAgent, name: str) -> None:
+    answer = agent.answer_to(agent.begun.pop(name))
     if answer is not None:
-        text(agent, json.dumps(answer.get("result", answer.get("error")), sort_keys=True))
+        outcome = answer.get("result", answer.get("error"))
+        if isinstance(outcome, dict):
+            agent.terminal = outcome.get("terminalId", agent.terminal)
+        text(agent, json.dumps(outcome, sort_keys=True))
 
 
 # ---- what is no message
@@ -224,6 +238,8 @@ STEPS: dict[str, Callable[[ScriptedAgent, str], None]] = {
     "update": update,
     "permission": permission,
     "request": request,
+    "begin": begin,
+    "finish": finish,
     "raw": raw,
     "bytes": raw_bytes,
     "garbage": garbage,
