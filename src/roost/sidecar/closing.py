@@ -12,8 +12,9 @@ from roost.sidecar.answers import Answer
 from roost.sidecar.commands import SIGKILL, SIGTERM, CloseAgentInput, ForgetAgent, SignalAgent
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut, Wait
+from roost.sidecar.life import Life
 from roost.sidecar.link import Link
-from roost.sidecar.sessions import Life, Session
+from roost.sidecar.sessions import Session
 
 
 def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversation[None]:

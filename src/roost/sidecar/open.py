@@ -19,11 +19,12 @@ from roost.sidecar.gen.messages import AcpCreateSessionRequest, AcpResponse
 from roost.sidecar.instructions import instruct, instruction_text
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import Launch, check_launch, launch_of, shown, unknown_agent
+from roost.sidecar.life import Life
 from roost.sidecar.limits import Gauge, limit_exceeded
 from roost.sidecar.login import logged_in
 from roost.sidecar.payloads import Json, string
 from roost.sidecar.rest import keep, quiet
-from roost.sidecar.sessions import Life, Session
+from roost.sidecar.sessions import Session
 
 T = TypeVar("T")
 

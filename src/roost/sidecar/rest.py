@@ -18,8 +18,9 @@ from roost.sidecar.gen.messages import (
 )
 from roost.sidecar.journal import ChangeSession, OpenSession, StoredSession
 from roost.sidecar.keeper import Journal
+from roost.sidecar.life import Life
 from roost.sidecar.redaction import stored_launch
-from roost.sidecar.sessions import Life, Session, unknown_session
+from roost.sidecar.sessions import Session, unknown_session
 
 T = TypeVar("T")
 

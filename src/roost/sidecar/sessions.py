@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from roost.sidecar.gen.messages import (
     encode_acp_event,
 )
 from roost.sidecar.journal import Kind
+from roost.sidecar.life import LIFE_MOVES, Life
 from roost.sidecar.limits import Gauge
 from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
 from roost.sidecar.payloads import decoded, items, renamed, string, update_body
@@ -33,22 +33,6 @@ if TYPE_CHECKING:
     from roost.sidecar.keeper import Journal
     from roost.sidecar.link import Inbound, Link
 
-
-class Life(enum.Enum):
-    """The lifecycle of a session, as a table in LIFE_MOVES."""
-
-    LIVE = "live"
-    RECOVERING = "recovering"  # its agent is gone, a new one is being started
-    CLOSING = "closing"
-    ENDED = "ended"
-
-
-LIFE_MOVES = {
-    Life.LIVE: (Life.RECOVERING, Life.CLOSING),
-    Life.RECOVERING: (Life.LIVE, Life.CLOSING, Life.ENDED),
-    Life.CLOSING: (Life.ENDED,),
-    Life.ENDED: (),
-}
 
 _SESSION_EVENT = b"\x00"  # AcpEvent tag 0: AcpSessionEvent
 SHORT = len(UINTS)  # most lines: their length's varint is in the table
