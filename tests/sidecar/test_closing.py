@@ -6,7 +6,7 @@ import pytest
 
 from roost.sidecar import events
 from roost.sidecar.gen.messages import AcpAgentExitedEvent, AcpErrorResponse, AcpSessionClosedResponse
-from roost.sidecar.sessions import LIFE_MOVES, Life
+from roost.sidecar.life import LIFE_MOVES, Life
 from tests.sidecar.rig import Agent, Json, Rig, create_request
 
 LOAD = {"loadSession": True}

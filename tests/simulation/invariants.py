@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roost.sidecar.sessions import LIFE_MOVES, Life
+from roost.sidecar.life import LIFE_MOVES, Life
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client

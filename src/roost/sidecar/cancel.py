@@ -8,8 +8,9 @@ from roost.errors import SidecarError
 from roost.sidecar.closing import cut_short, kill_agent, response_line
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
+from roost.sidecar.life import Life
 from roost.sidecar.link import Link
-from roost.sidecar.sessions import Life, Session
+from roost.sidecar.sessions import Session
 
 CANCEL = "session/cancel"
 

@@ -13,9 +13,10 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.facts import Facts
 from roost.sidecar.launch import Launch
+from roost.sidecar.life import Life
 from roost.sidecar.login import logged_in
 from roost.sidecar.payloads import Json, member
-from roost.sidecar.sessions import Life, Session
+from roost.sidecar.sessions import Session
 
 LOAD = "session/load"
 RESUME = "session/resume"
