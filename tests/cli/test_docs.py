@@ -48,6 +48,16 @@ def test_every_option_is_on_the_page_and_every_one_there_exists(name: str) -> No
     assert real <= shown | {"--socket"}
 
 
+@pytest.mark.parametrize(
+    ("name", "title"), [("login", "roost login and logout"), ("logout", "roost login and logout"), ("exec", "roost exec")]
+)
+def test_every_option_of_a_command_that_starts_an_agent_itself_is_on_the_page(name: str, title: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    real = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+    assert real <= set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", section(title)))
+
+
 def test_every_json_event_is_on_the_page_with_its_members() -> None:
     rows = re.findall(r"(?m)^\| `(\w+)` \| (.*?) \|", section("roost run").partition("### JSON")[2])
     page = {kind: set(re.findall(r"`(\w+)`", members)) - {"policy", "user", "nobody"} for kind, members in rows[1:]}

@@ -14,6 +14,9 @@ Options
   --split N            write N bytes at a time
   --ignore-term        survive SIGTERM and the end of input
   --capabilities JSON  more agent capabilities
+  --info NAME          what it calls itself; scripted by default
+  --auth JSON          its auth methods, in the form of the version it speaks
+  --gated              sessions need a login by one of them; with --store it is kept there, as sessions are
 
 Steps
   text WORDS · thought WORDS · chunks N SIZE     messages of the agent; many at once

@@ -8,8 +8,8 @@ import sys
 
 from roost.testing.scripted.agent import ScriptedAgent
 
-FLAGS = ("v1", "v2", "load", "resume", "ignore-term")
-VALUES = ("claim", "store", "split", "capabilities")
+FLAGS = ("v1", "v2", "load", "resume", "ignore-term", "gated")
+VALUES = ("claim", "store", "split", "capabilities", "auth", "info")
 
 
 def options_in(arguments: list[str]) -> tuple[dict[str, str], dict[str, list[str]]]:

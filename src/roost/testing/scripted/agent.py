@@ -15,6 +15,10 @@ if TYPE_CHECKING:  # `typing` takes longer to import than everything else here
 
 FAR = 3600.0  # seconds; longer than any test
 _NOT_FOUND = -32601
+_INVALID = -32602
+_AUTH_REQUIRED = -32000
+_LOGINS = ("authenticate", "auth/login")
+_GATED = ("session/new", "session/load", "session/resume")
 _STILL_DONE = ("stop", "text", "note")  # steps that are done after a cancel
 
 
@@ -43,6 +47,7 @@ class ScriptedAgent:
         self.idle = True
         self.reason: str | None = None
         self.cancelled: set[str] = set()
+        self.logged_in = os.path.exists(os.path.join(options["store"], "login")) if "store" in options else False
         self._sessions: dict[str, dict[str, Any]] = {}
         self._postponed: list[dict[str, Any]] = []  # requests that came while something was being waited for
         self._answers: dict[Any, dict[str, Any]] = {}
@@ -163,7 +168,11 @@ class ScriptedAgent:
 
     def answer(self, method: str, id: Any, params: dict[str, Any]) -> None:
         make = METHODS.get(method)
-        if make is None:
+        if method in _GATED and "gated" in self.options and not self.logged_in:
+            self.send(id=id, error={"code": _AUTH_REQUIRED, "message": "Authentication required"})
+        elif method in _LOGINS and "auth" in self.options and params.get("methodId") not in self.logins():
+            self.send(id=id, error={"code": _INVALID, "message": f"no login {params.get('methodId')}"})
+        elif make is None:
             self.send(id=id, error={"code": _NOT_FOUND, "message": f"no method {method}"})
         else:
             self.send(id=id, result=make(self, params))
@@ -219,13 +228,15 @@ class ScriptedAgent:
             self.version = 1 if params.get("protocolVersion") in (0, 1) else 2
         claim = json.loads(self.options.get("claim", str(self.version)))
         more = json.loads(self.options.get("capabilities", "{}"))
-        info = {"name": "scripted", "version": "1"}
+        info = {"name": self.options.get("info", "scripted"), "version": "1"}
+        auth = json.loads(self.options.get("auth", "[]"))
         if self.version == 2:
-            return {"protocolVersion": claim, "info": info, "capabilities": {"session": {"delete": {}}, **more}}
+            answer = {"protocolVersion": claim, "info": info, "capabilities": {"session": {"delete": {}}, **more}}
+            return {**answer, "authMethods": auth} if auth else answer
         capabilities = {"loadSession": "load" in self.options, "promptCapabilities": {}, **more}
         if "resume" in self.options:
             capabilities["sessionCapabilities"] = {"resume": {}, "list": {}}
-        return {"protocolVersion": claim, "agentInfo": info, "agentCapabilities": capabilities, "authMethods": []}
+        return {"protocolVersion": claim, "agentInfo": info, "agentCapabilities": capabilities, "authMethods": auth}
 
     def new(self, params: dict[str, Any]) -> dict[str, Any]:
         self.session = self.fresh("session")
@@ -246,6 +257,35 @@ class ScriptedAgent:
 
     def list(self, params: dict[str, Any]) -> dict[str, Any]:
         return {"sessions": [{"sessionId": id, "cwd": known["cwd"] or "/"} for id, known in self._sessions.items()]}
+
+    # ---- logins
+
+    def logins(self) -> tuple[Any, ...]:
+        """The ids of the methods that are asked for by a request."""
+        methods = json.loads(self.options["auth"])
+        asked = [one for one in methods if one.get("type") not in ("terminal", "env_var")]
+        return tuple(one.get("methodId", one.get("id")) for one in asked)
+
+    def login(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.logged_in = True
+        self.note_login(True)
+        return {}
+
+    def logout(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.logged_in = False
+        self.note_login(False)
+        return {}
+
+    def note_login(self, done: bool) -> None:
+        store = self.options.get("store")
+        if store is None:
+            return
+        os.makedirs(store, exist_ok=True)
+        path = os.path.join(store, "login")
+        if done:
+            open(path, "w").close()
+        elif os.path.exists(path):
+            os.unlink(path)
 
     def nothing(self, params: dict[str, Any]) -> dict[str, Any]:
         return {}
@@ -295,7 +335,8 @@ METHODS: dict[str, Callable[[ScriptedAgent, dict[str, Any]], dict[str, Any]]] = 
     "session/close": ScriptedAgent.nothing,
     "session/delete": ScriptedAgent.nothing,
     "session/set_mode": ScriptedAgent.nothing,
-    "authenticate": ScriptedAgent.nothing,
-    "auth/login": ScriptedAgent.nothing,
-    "auth/logout": ScriptedAgent.nothing,
+    "authenticate": ScriptedAgent.login,
+    "logout": ScriptedAgent.logout,
+    "auth/login": ScriptedAgent.login,
+    "auth/logout": ScriptedAgent.logout,
 }
