@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -241,3 +242,17 @@ async def test_one_place_ends_and_another_goes_on(engine: Engine, root: Path) ->
 async def test_the_end_of_an_agent_that_was_never_served_is_told_all_the_same(engine: Engine) -> None:
     engine.do(commands.EndServices(PROCESS, None))
     await engine.until(lambda event: isinstance(event, events.ServicesEnded))
+
+
+async def test_a_root_that_never_answers_holds_up_nobody(
+    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(os.path, "realpath", lambda path: answers.wait(PATIENCE) and path)
+    try:
+        read = engine.begin("fs/read_text_file", path=str(root / "note"))
+        engine.do(commands.EndServices(PROCESS, None))
+        await engine.until(lambda event: isinstance(event, events.ServicesEnded))
+        assert (await engine.answer(read)).code == -32603
+    finally:
+        answers.set()

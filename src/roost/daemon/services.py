@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.acp.bridge.events import CommandRun, FileWrite, Wish
@@ -21,7 +22,7 @@ from roost.sidecar.commands import ServicePlace
 from roost.sidecar.limits import Limits
 
 if TYPE_CHECKING:
-    from roost.process.services import ServiceLimits, TerminalCommand, TerminalEvent
+    from roost.process.services import ClientServices, ServiceLimits, TerminalCommand, TerminalEvent
     from roost.process.services.tail import OutputTail
 
 log = logging.getLogger("roost.daemon")
@@ -32,6 +33,7 @@ _SHOWN_TAIL: Final = 64 * 1024
 _DISK_PATIENCE: Final = 1.0
 # As many of the largest writes wait for permission or the disk.
 _WAITING_WRITES: Final = 4
+_CLOSED: Final = "the session's services are closed"
 # A bound of ServiceLimits -> the setting it comes from, which is what errors name.
 _SETTINGS: Final[Mapping[str, str]] = {
     "open_requests": "service_requests",
@@ -69,7 +71,7 @@ class AgentServices:
         }
         self.own_env = own_env
         self.tell: Tell = lambda event: None
-        self._places: dict[tuple[str, ServicePlace], _Place] = {}
+        self._places: dict[str, dict[ServicePlace, _Place]] = {}  # by process
         self._paused: set[str] = set()
         self._endings: set[asyncio.Task[None]] = set()
         self.commands: Mapping[type, Callable[[Any], None]] = {
@@ -80,19 +82,14 @@ class AgentServices:
         }
 
     def _serve(self, command: commands.ServeAgent) -> None:
-        key = command.process, command.place
-        place = self._places.get(key)
+        places = self._places.setdefault(command.process, {})
+        place = places.get(command.place)
         if place is None:
-            try:
-                place = self._places[key] = _Place(self, command.process, command.place)
-            except ConfigError as error:
-                fault = RpcError(INTERNAL_ERROR, f"the session's directories cannot be served: {error}")
-                self.tell(events.ServiceAnswered(command.process, command.token, None, fault))
-                return
+            place = places[command.place] = _Place(self, command.process, command.place)
         place.serve(command)
 
-    def _of(self, process: str) -> list[_Place]:
-        return [place for (owner, _), place in self._places.items() if owner == process]
+    def _of(self, process: str) -> Collection[_Place]:
+        return self._places.get(process, {}).values()
 
     def _decide(self, command: commands.DecideService) -> None:
         for place in self._of(command.process):
@@ -109,11 +106,13 @@ class AgentServices:
         ending.add_done_callback(self._endings.discard)
 
     async def _ended(self, process: str, place: ServicePlace | None) -> None:
-        keys = [key for key in self._places if key[0] == process and place in (None, key[1])]
-        await asyncio.gather(*(self._places[key].close() for key in keys))
-        for key in keys:
-            self._places.pop(key, None)
+        places = self._places.get(process, {})
+        ended = [key for key in places if place in (None, key)]
+        await asyncio.gather(*(places[key].close() for key in ended))
+        for key in ended:
+            places.pop(key, None)
         if place is None:
+            self._places.pop(process, None)
             self._paused.discard(process)
             self.tell(events.ServicesEnded(process))
 
@@ -135,7 +134,8 @@ class AgentServices:
 
     async def close(self) -> None:
         """Ends whatever still runs."""
-        await asyncio.gather(*(place.close() for place in self._places.values()), *self._endings)
+        left = [place for places in self._places.values() for place in places.values()]
+        await asyncio.gather(*(place.close() for place in left), *self._endings)
         self._places.clear()
 
 
@@ -151,29 +151,54 @@ class _Shown:
 
 
 class _Place:
-    """The services of one session of one agent. ConfigError: its roots cannot be."""
+    """The services of one session of one agent."""
 
     def __init__(self, owner: AgentServices, process: str, place: ServicePlace) -> None:
-        from roost.process.services import ClientServices, command_environment
-
         self._owner = owner
         self._process = process
         self._session_id = place.session_id
-        self._services = ClientServices(
-            place.roots,
-            env=command_environment(owner.own_env),
-            limits=_service_limits(owner.limits),
-            missing_file=place.missing_file,
-            runner=owner.runner,
-            on_terminal=self._terminal,
-            terminal_ids=place.terminals,
-            may_write=self._may_write,
-            may_run=self._may_run,
-        )
+        self._services: ClientServices | None = None
+        self._opening = asyncio.get_running_loop().create_task(self._open(place))
+        self._opening.add_done_callback(_hear)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wishes: dict[int, asyncio.Future[bool]] = {}
         self._shown: dict[str, _Shown] = {}
         self._closing: asyncio.Task[None] | None = None
+
+    async def _open(self, place: ServicePlace) -> ClientServices:
+        """Raises RpcError: the roots cannot be."""
+        from roost.process.services import ClientServices, command_environment
+
+        def make() -> ClientServices:
+            return ClientServices(
+                place.roots,
+                env=command_environment(self._owner.own_env),
+                limits=_service_limits(self._owner.limits),
+                missing_file=place.missing_file,
+                runner=self._owner.runner,
+                on_terminal=self._terminal,
+                terminal_ids=place.terminals,
+                may_write=self._may_write,
+                may_run=self._may_run,
+            )
+
+        # It looks where the roots really are, and what an agent has mounted there may never answer.
+        thread = ThreadPoolExecutor(1, "roost-roots")
+        try:
+            self._services = await asyncio.get_running_loop().run_in_executor(thread, make)
+        except ConfigError as error:
+            raise RpcError(INTERNAL_ERROR, f"the session's directories cannot be served: {error}") from error
+        finally:
+            thread.shutdown(wait=False)
+        return self._services
+
+    async def _opened(self) -> ClientServices:
+        try:
+            return await asyncio.shield(self._opening)
+        except asyncio.CancelledError:
+            if not self._opening.cancelled():
+                raise
+            raise RpcError(INTERNAL_ERROR, _CLOSED) from None
 
     # ---- requests
 
@@ -185,7 +210,8 @@ class _Place:
         _request.set((token, params))
         result, error = None, None
         try:
-            result = await self._services.handle(method, params)
+            services = await self._opened()
+            result = await services.handle(method, params)
         except RpcError as fault:
             error = _with_setting(fault)
         finally:
@@ -216,11 +242,12 @@ class _Place:
     async def _may_write(self, path: str) -> bool:
         token, params = _request.get()
         asked: str = params["path"]
+        services = await self._opened()
         try:
-            there, before = await self._services.text_before(path, DEFAULT_LIMITS.diff_bytes)
+            there, before = await services.text_before(path, DEFAULT_LIMITS.diff_bytes)
         except RpcError:  # it is no longer what it was a moment ago
             return False
-        plain = self._services.plain(asked) == path
+        plain = services.plain(asked) == path
         return await self._may(token, FileWrite(path, asked, plain, not there, before))
 
     async def _may_run(self, command: TerminalCommand) -> bool:
@@ -235,7 +262,7 @@ class _Place:
         tell, process, session_id = self._owner.tell, self._process, self._session_id
         if isinstance(event, TerminalCreated):
             self._shown[terminal_id] = _Shown(self._owner.limits.terminal_shown_bytes)
-            if self._owner.is_paused(process):
+            if self._owner.is_paused(process) and self._services is not None:
                 self._services.pause_terminal(terminal_id)
             tell(events.TerminalStarted(process, session_id, terminal_id, event.command, event.cwd))
         elif isinstance(event, TerminalWrote):
@@ -262,12 +289,14 @@ class _Place:
         return part
 
     def pause(self) -> None:
-        for terminal_id in self._shown:
-            self._services.pause_terminal(terminal_id)
+        if self._services is not None:
+            for terminal_id in self._shown:
+                self._services.pause_terminal(terminal_id)
 
     def resume(self) -> None:
-        for terminal_id in self._shown:
-            self._services.resume_terminal(terminal_id)
+        if self._services is not None:
+            for terminal_id in self._shown:
+                self._services.resume_terminal(terminal_id)
 
     # ---- the end
 
@@ -281,8 +310,10 @@ class _Place:
         for wish in self._wishes.values():
             if not wish.done():
                 wish.set_result(False)
+        self._opening.cancel()
         try:
-            await self._services.close()
+            if self._services is not None:
+                await self._services.close()
         except Exception:
             log.exception("%s: its files and terminals could not be closed", self._process)
         open_tasks = dict(self._tasks)
@@ -291,8 +322,14 @@ class _Place:
         for token, task in open_tasks.items():
             if not task.done():
                 task.cancel()
-                fault = RpcError(INTERNAL_ERROR, "the session's services are closed")
+                fault = RpcError(INTERNAL_ERROR, _CLOSED)
                 self._owner.tell(events.ServiceAnswered(self._process, token, None, fault))
+
+
+def _hear(opening: asyncio.Task[ClientServices]) -> None:
+    """Every request may have been withdrawn, and nobody be left to hear why it failed."""
+    if not opening.cancelled():
+        opening.exception()
 
 
 def _end_of(shown: _Shown) -> bytes:
