@@ -6,12 +6,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from roost.errors import RemoteProtocolError
-from roost.host.events import HostEvent, HostRequest, PermissionRequest, host_event
+from roost.host.events import HostEvent, HostRequest, Notification, PermissionRequest, host_event
 from roost.host.link import HostLink
 from roost.host.session import PermissionHandler, RequestHandler, Session
 from roost.host.subscription import QUEUE_BYTES, Subscription, weight
@@ -33,6 +33,9 @@ from roost.sidecar.gen.messages import (
     AcpSessionCreatedResponse,
     AcpSessionResumedResponse,
 )
+
+if TYPE_CHECKING:
+    from roost.host.mcp import HostMcp
 
 log = logging.getLogger("roost.host")
 
@@ -57,6 +60,7 @@ class Host:
         self.server = ""
         self.on_permission: PermissionHandler | None = None
         self.on_request: RequestHandler | None = None
+        self._mcp: HostMcp | None = None
 
     async def __aenter__(self) -> Host:
         return self
@@ -65,6 +69,15 @@ class Host:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def mcp(self) -> HostMcp:
+        """The MCP servers of this program, for the agents of its sessions."""
+        if self._mcp is None:
+            from roost.host.mcp import HostMcp  # few hosts have any
+
+            self._mcp = HostMcp()
+        return self._mcp
 
     # ---- requests
 
@@ -125,6 +138,8 @@ class Host:
             session = Session(self, response.session_id, protocol_version, on_permission, on_request)
             session.take(response)
             self._add(session)
+            if self._mcp is not None:
+                self._mcp.opened(session, mcp_servers)
             return session
         finally:
             self._opened()
@@ -152,6 +167,8 @@ class Host:
                 session = Session(self, response.session_id, 1, on_permission, on_request)
                 self._add(session)
             session.resume_mode = response.mode
+            if self._mcp is not None:
+                self._mcp.resumed(session)
             state = await session.state()
             session.take(state)
             session.protocol_version = 2 if _speaks_v2(session.capabilities) else 1
@@ -189,11 +206,15 @@ class Host:
     def forget(self, session: Session) -> None:
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
+            if self._mcp is not None:
+                self._mcp.ended(session)
 
     # ---- what comes in
 
     def _heard(self, event: AcpEvent) -> None:
         heard = host_event(event)
+        if self._mcp is not None and isinstance(heard, Notification) and self._mcp.heard(heard):
+            return
         session = self._sessions.get(heard.session_id)
         if session is not None:
             session.put(heard)
@@ -209,6 +230,8 @@ class Host:
         session = self._sessions.get(callback.session_id)
         if isinstance(callback, AcpHostRequestCallback):
             handler = session.on_request if session is not None and session.on_request else self.on_request
+            if self._mcp is not None:
+                handler = self._mcp.before(handler)
             return AcpHostRequestCallbackResponse(await _answer_request(handler, callback))
         decide = session.on_permission if session is not None and session.on_permission else self.on_permission
         reply = REJECT
@@ -241,6 +264,8 @@ class Host:
     async def close(self) -> None:
         """Ends the connection; sessions of an unnamed caller end with it."""
         await self.link.close()
+        if self._mcp is not None:
+            await self._mcp.close()
         actions, self._after_close = self._after_close, []
         for action in actions:
             await action()

@@ -157,6 +157,11 @@ class ClientLink:
         check_method(self.agent, notification.METHOD)
         self.connection.notify_raw(notification.METHOD, encode_checked(notification))
 
+    async def tell(self, notification: Notification) -> None:
+        """The same, and waits while the agent reads more slowly than it is told."""
+        self.notify(notification)
+        await self.connection.drain()
+
     # ---- what is known
 
     @property

@@ -28,7 +28,6 @@ from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
     from roost.sdk.client_limits import ClientLimits
-    from roost.sdk.client_link import ClientLink
 
 log = logging.getLogger("roost.client")
 
@@ -47,10 +46,18 @@ class McpEndpoint(Protocol):
         """The connection is over."""
 
 
+class McpLink(Protocol):
+    """How the agent that has opened a connection is reached."""
+
+    async def call(self, request: v2.MessageMcpRequest) -> Any: ...
+
+    async def tell(self, notification: v2.MessageMcpNotification) -> None: ...
+
+
 class McpConnection:
     """One connection an agent has opened. An endpoint asks and tells the agent through it (MCP-4)."""
 
-    def __init__(self, link: ClientLink, connection_id: str, server: v2.McpServerAcp) -> None:
+    def __init__(self, link: McpLink, connection_id: str, server: v2.McpServerAcp) -> None:
         self._link = link
         self.connection_id = connection_id
         self.server = server
@@ -67,8 +74,7 @@ class McpConnection:
     async def notify(self, method: str, params: JsonObject | None = None) -> None:
         """Tells the agent."""
         self._require_open()
-        self._link.notify(v2.MessageMcpNotification(connection_id=self.connection_id, method=method, params=params))
-        await self._link.connection.drain()
+        await self._link.tell(v2.MessageMcpNotification(connection_id=self.connection_id, method=method, params=params))
 
     def _require_open(self) -> None:
         if not self.is_open:
@@ -123,7 +129,7 @@ class McpHost:
 
     # ---- what the agent does
 
-    async def connect(self, link: ClientLink, request: v2.ConnectMcpRequest) -> v2.ConnectMcpResponse:
+    async def connect(self, link: McpLink, request: v2.ConnectMcpRequest) -> v2.ConnectMcpResponse:
         known = self._servers.get(request.server_id)
         if known is None:  # MCP-2
             raise RpcError(INVALID_PARAMS, "Invalid params: no such MCP server", {"path": "serverId"})

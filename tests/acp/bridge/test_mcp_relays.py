@@ -273,18 +273,19 @@ def test_what_comes_before_the_client_has_answered_waits_in_order() -> None:
     assert [message["params"]["method"] for message in rig.north()] == ["initialize", "notifications/initialized"]
 
 
-def test_a_refused_connect_is_the_answer_to_what_waits_and_the_end() -> None:
+def test_a_refused_connect_is_the_answer_to_every_request() -> None:
     rig = RelayRig()
     rig.open_with(CLOCK)
     rig.mcp.connected(1, 1)
     rig.say(HELLO)
-    rig.north_sends({"id": rig.from_client()["id"], "error": {"code": -32602, "message": "no such server"}})
-    said, cut = rig.gather()
-    assert isinstance(said, McpRelaySaid)
-    assert json.loads(said.message)["error"] == {"code": -32602, "message": "no such server"}
-    assert cut == McpRelayCut(1, "the client refused mcp/connect: -32602")
+    refusal = {"code": -32602, "message": "no such server"}
+    rig.north_sends({"id": rig.from_client()["id"], "error": refusal})
+    assert rig.heard() == [{"jsonrpc": "2.0", "id": 0, "error": refusal}]
+    rig.say({"method": "notifications/initialized"})
+    rig.say({"id": 1, "method": "tools/list"})
+    assert rig.heard() == [{"jsonrpc": "2.0", "id": 1, "error": refusal}]
     rig.mcp.closed(1)
-    assert rig.north() == []
+    assert rig.north() == []  # there is nothing to disconnect
 
 
 @pytest.mark.parametrize("result", [{}, {"connectionId": 7}, {"connectionId": "conn-1"}])
@@ -292,9 +293,21 @@ def test_a_connection_that_is_not_fresh_is_none(result: Json) -> None:
     rig = connected()
     rig.mcp.connected(2, 1)
     rig.answer(rig.from_client()["id"], result)
-    (cut,) = rig.gather()
-    assert isinstance(cut, McpRelayCut)
-    assert cut.channel == 2
+    rig.say(HELLO, channel=2)
+    (refused,) = rig.heard(2)
+    assert refused["error"]["code"] == INTERNAL_ERROR
+    rig.say(HELLO, channel=1)
+    assert rig.from_client()["params"]["connectionId"] == "conn-1"
+
+
+def test_a_client_that_is_gone_cannot_be_connected_to() -> None:
+    rig = RelayRig()
+    rig.open_with(CLOCK)
+    rig.bridge.client.end("gone")
+    rig.mcp.connected(1, 1)
+    rig.say(HELLO)
+    (refused,) = rig.heard()
+    assert refused["error"]["code"] == INTERNAL_ERROR
 
 
 def test_parameters_that_are_no_object_are_refused_on_a_request_and_drop_a_notification() -> None:

@@ -42,6 +42,7 @@ class McpConnection:
         self._tokens: dict[bytes, int] = {}  # ... and by the id they have on the line
         self._asked: dict[int, int] = {}  # the client's requests, by our call to the agent: their token
         self._connection_id: str | None = None
+        self._refusal: RpcError | None = None  # the client's, of mcp/connect
         self.channel = channel
         self.is_over = False
         try:
@@ -133,11 +134,13 @@ class McpConnection:
         self._flush()
 
     def _refused(self, error: RpcError) -> None:
-        """What waited for the channel is answered with what the client said, and then it is over."""
-        for token in self._tokens.values():
-            self._wire.fail(token, error)
-        self._tokens.clear()
-        self.cut(f"the client refused mcp/connect: {error.code}")
+        """There is no channel: whatever the agent asks is answered with why, until it gives up."""
+        self._relays.bridge.note("warning", f"the client refused mcp/connect: {error.code}")
+        self._refusal = error
+        early, self._early = self._early or [], None
+        for event in early:
+            self._pass_on(event)
+        self._flush()
 
     def _keep(self, event: Called | Notified) -> None:
         assert self._early is not None
@@ -157,7 +160,10 @@ class McpConnection:
     # ---- to the client
 
     def _pass_on(self, event: Called | Notified) -> None:
-        assert self._connection_id is not None
+        if self._connection_id is None:
+            if self._refusal is not None and isinstance(event, Called):
+                self._answered(event, self._refusal)
+            return
         inner = event.params  # an object if anything: the line's own peer sees to that
         head = b'{"connectionId":%b,"method":%b' % (encode_text(self._connection_id), encode_text(event.method))
         payload = head + (b"}" if inner is None else b',"params":%b}' % bytes(inner))

@@ -189,11 +189,9 @@ class McpRelays:
         elif len(self._channels) >= bound:
             self.bridge.emit(McpRelayCut(channel, str(LimitError("mcp_connections", bound))))
         else:
-            connection = McpConnection(self, channel, known.server_id)
-            if not connection.is_over:
-                self._channels[channel] = connection
-                self._relay_of[channel] = known
-                known.channels.add(channel)
+            self._channels[channel] = McpConnection(self, channel, known.server_id)
+            self._relay_of[channel] = known
+            known.channels.add(channel)
 
     def said(self, channel: int, line: bytes) -> None:
         """One line of a program."""
