@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test check fmt gen bench soak docs clean
+.PHONY: help demo test interop check fmt gen bench soak docs clean
 
 help:
 	@echo "make demo    install, then watch wren work on a copy of an example workspace"
 	@echo "make test    install, then pass the tests"
+	@echo "make interop try every agent we know of, or AGENTS=gemini,agentao, and write docs/agents.md"
 	@echo "make check   lint, types, layers, generated code"
 	@echo "make fmt     format the code"
 	@echo "make gen     write everything generated from schema/"
@@ -25,7 +26,16 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(PYTHON) tools/debian.py
+	$(BIN)/python -m tools.interop.install default
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+AGENTS ?= all
+interop: export ROOST_INTEROP = $(AGENTS)
+interop: export ROOST_INTEROP_RECORD = tools/interop/results.json
+interop: $(STAMP)
+	$(PYTHON) tools/debian.py
+	$(BIN)/python -m tools.interop.install $(AGENTS)
+	$(BIN)/pytest tests/interop/test_agents.py; status=$$?; $(BIN)/python -m tools.interop.page; exit $$status
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -38,6 +48,7 @@ check: $(STAMP)
 	$(BIN)/python -m tools.check_tree
 	$(BIN)/python -m tools.check_requirements
 	$(BIN)/python -m tools.gen_supported --check
+	$(BIN)/python -m tools.interop.page --check
 
 fmt: $(STAMP)
 	$(BIN)/ruff check --fix-only --quiet .
@@ -48,6 +59,7 @@ gen: $(STAMP)
 	$(BIN)/python -m tools.gen_bare
 	$(BIN)/python -m tools.gen_limits
 	$(BIN)/python -m tools.gen_supported
+	$(BIN)/python -m tools.interop.page
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

@@ -16,10 +16,8 @@ import pytest_asyncio
 from tests.interop.harness.results import Results
 from tests.interop.harness.scenarios import SCENARIOS
 from tests.interop.harness.stage import Stage, staged
-from tests.interop.installed import absent
+from tests.interop.installed import installed
 from tools.interop.agents import AGENTS, DEFAULT
-from tools.interop.install import install
-from tools.interop.pins import Unavailable
 from tools.interop.spec import Agent
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
@@ -67,10 +65,7 @@ async def test_a_conversation_through_the_sidecar(stages: Stages, name: str, sce
     if scenario in agent.lacks:
         results.add(agent, scenario, "lacks", agent.lacks[scenario])
         return
-    try:
-        install(agent.pin)
-    except Unavailable as error:
-        absent(str(error))
+    installed(agent.pin)
     stage = await stages.of(agent)
     stage.note = ""
     try:

@@ -45,7 +45,9 @@ class Npm:
         return (self.modules / self.package / "package.json").is_file()
 
     def program(self, name: str) -> Path:
-        """A program of the package; with a slash in it, a file of the package to be run by node."""
+        """A program of the package. With a slash in it, a file of the package; with a star, one beside it."""
+        if "*" in name:
+            return next(iter(sorted(self.modules.glob(name))), self.modules / name)
         return self.modules / self.package / name if "/" in name else self.modules / ".bin" / name
 
 

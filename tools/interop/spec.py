@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools.interop.pins import Npm, Pin
+from tools.interop.pins import Pin
 
 # What is tried, in the order the page shows it; each with what it proves.
 SCENARIOS: Mapping[str, str] = {
@@ -69,6 +69,7 @@ class Agent:
     login: str | None = None  # the auth method it wants to be told first
     lacks: Mapping[str, str] = field(default_factory=dict)  # scenario: why it cannot be tried
     unasked: frozenset[str] = frozenset()  # of "write" and "run", what it does without asking
+    own_updates: frozenset[str] = frozenset()  # kinds of updates that the pinned schema does not have
     option: tuple[str, str] | None = None  # what `switch` changes, and to what; else the first thing that can be
     quirks: tuple[Quirk, ...] = ()
     refused: str | None = None  # a negative case: the text its refusal has to hold
@@ -86,4 +87,4 @@ class Agent:
 
     @property
     def is_file(self) -> bool:
-        return isinstance(self.pin, Npm) and "/" in self.program
+        return self.program.endswith(".js")

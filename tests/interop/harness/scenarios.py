@@ -100,7 +100,7 @@ async def cancel_asking(stage: Stage) -> None:
     stage.decide = wait
     verb = f"write {path}: no" if "write" not in stage.agent.unasked else f"run echo no > {path}"
     try:
-        turn, story = session.prompt(f"Please [[{verb}]]"), Story()
+        turn, story = session.prompt(f"Please [[{verb}]]"), stage.story()
         async with asyncio.timeout(TURN_TIMEOUT * stage.agent.slow):
             following = asyncio.ensure_future(story.follow(turn))
             await asyncio.wait(
@@ -126,8 +126,9 @@ async def switch(stage: Stage) -> None:
     await session.set_config_option(option, value)
     assert current(session.config_options, option) == value
     stage.note = f"{option}: {value}"
-    await session.set_config_option(option, before)
-    assert current(session.config_options, option) == before
+    if before in offered(session.config_options, option):  # a model that no vendor knows may be gone from the list
+        await session.set_config_option(option, before)
+        assert current(session.config_options, option) == before
 
 
 async def crash(stage: Stage) -> None:
@@ -232,7 +233,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 async def speaking(stage: Stage, step: str) -> tuple[Session, Turn, Story]:
     """A turn in its middle: the model has begun to `stream` or to `hold`."""
-    session, story = await stage.session(), Story()
+    session, story = await stage.session(), stage.story()
     turn = session.prompt(f"Please [[{step}]]")
     async with asyncio.timeout(TURN_TIMEOUT * stage.agent.slow):
         await story.follow(turn, lambda story: begun(stage, story))
@@ -269,3 +270,7 @@ def values_of(option: dict[str, Any]) -> list[str]:
 
 def current(options: list[dict[str, Any]], wanted: str) -> Any:
     return next(option["currentValue"] for option in options if option["configId"] == wanted)
+
+
+def offered(options: list[dict[str, Any]], wanted: str) -> list[str]:
+    return next(values_of(option) for option in options if option["configId"] == wanted)

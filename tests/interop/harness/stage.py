@@ -140,10 +140,13 @@ class Stage:
         self._count += 1
         return f"{kind}-{self._count}"
 
+    def story(self) -> Story:
+        return Story(self.agent.own_updates)
+
     async def tell(self, session: Session, prompt: str) -> Story:
         """A whole turn."""
         async with asyncio.timeout(TURN_TIMEOUT * self.agent.slow):
-            return await Story().follow(session.prompt(prompt))
+            return await self.story().follow(session.prompt(prompt))
 
     async def asked(self, matching: Callable[[Ask], bool]) -> Ask:
         async with asyncio.timeout(TURN_TIMEOUT * self.agent.slow):

@@ -13,9 +13,13 @@ Json = dict[str, Any]
 
 
 class Story:
-    """`text` and `thoughts` are what was said in the turn, `calls` its tool calls by id, as told last."""
+    """`text` and `thoughts` are what was said in the turn, `calls` its tool calls by id, as told last.
 
-    def __init__(self) -> None:
+    `own`: the kinds of updates the agent has beside those of the schema.
+    """
+
+    def __init__(self, own: frozenset[str] = frozenset()) -> None:
+        self._own = own
         self.text = ""
         self.thoughts = ""
         self.prompt = ""
@@ -35,10 +39,10 @@ class Story:
             self.tier = event.message["params"]["tier"]
         if event.method != "session/update":
             return
-        decoded = event.update
-        assert not isinstance(decoded, v2.Unknown), f"an update that v2 has no type for: {event.text}"
         update = event.raw_update
         kind = update["sessionUpdate"]
+        if isinstance(event.update, v2.Unknown):
+            assert kind in self._own, f"an update that v2 has no type for: {event.text}"
         self.kinds.append(kind)
         match kind:
             case "agent_message_chunk" | "agent_message":

@@ -47,6 +47,7 @@ CLAUDE_CODE = Agent(
     files=_files,
     setup=SETUP,
     slow=2.0,
+    lacks={"thinking": "it asks its model for reasoning only when a prompt has its own words for it"},
     quirks=(
         Quirk("it announces a tool call twice"),
         Quirk("it does not exit at the end of its input: it is ended by a signal", "end"),

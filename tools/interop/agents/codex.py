@@ -10,13 +10,15 @@ from tools.interop.spec import Agent, Place, Quirk
 
 SETUP = "`OPENAI_API_KEY` or `CODEX_API_KEY`, or `codex login` once by hand."
 
+UNASKED = "its own sandbox and reviewer decide: it asks for no permission"
+
 
 def _env(place: Place) -> dict[str, str]:
     return {"SCRIPTED_API_KEY": "none", "OPENAI_API_KEY": "none", "NO_BROWSER": "1"}
 
 
 def _files(place: Place) -> dict[str, Any]:
-    return {".codex/config.toml": _config(place, "untrusted")}
+    return {".codex/config.toml": _config(place, "untrusted")}  # what it does not trust it asks for
 
 
 def _files_on_request(place: Place) -> dict[str, Any]:
@@ -77,5 +79,8 @@ CODEX = Agent(
     env=_env,
     files=_files_on_request,
     setup=SETUP,
-    quirks=(Quirk("it speaks v2 itself"),),
+    unasked=frozenset(("write", "run")),
+    lacks={"deny": UNASKED, "cancel_asking": UNASKED},
+    own_updates=frozenset(("notice",)),
+    quirks=(Quirk("it speaks v2 itself, and has an update `notice` that the pinned schema does not know"),),
 )
