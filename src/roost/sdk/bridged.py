@@ -12,14 +12,18 @@ import os
 import shutil
 import stat
 from collections import deque
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.acp.bridge.events import Note
+from roost.acp.bridge.mcp_events import McpRelayEvent
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.acp.bridge.v1_client import V1ClientBridge
 from roost.errors import RpcError
 from roost.rpc.messages import LIMIT_EXCEEDED, NULL_ID, error_bytes
 from roost.transport.messages import MessageChannel, MessageListener
+
+if TYPE_CHECKING:
+    from roost.sdk.mcp_relays import ConnectedRelays
 
 log = logging.getLogger("roost.bridge")
 
@@ -28,9 +32,13 @@ _SHOWN_FILE_BYTES: Final = 1 << 20  # of a file that a patch is shown with: more
 
 
 def agent_in_v2(channel: MessageChannel) -> MessageChannel:
-    """No files and terminals are offered to the agent: it uses those of the machine it runs on."""
-    bridge = V1AgentBridge(nonce=os.urandom(4).hex())
-    return BridgedChild(channel, bridge) if hasattr(channel, "exit_code") else BridgedChannel(channel, bridge)
+    """No files and terminals are offered to the agent: it uses those of the machine it runs on.
+
+    One that is a process of ours reaches MCP servers of this program through programs that it starts.
+    """
+    is_child = hasattr(channel, "exit_code")
+    bridge = V1AgentBridge(nonce=os.urandom(4).hex(), relays_mcp=is_child)
+    return BridgedChild(channel, bridge) if is_child else BridgedChannel(channel, bridge)
 
 
 def client_in_v2(channel: MessageChannel) -> MessageChannel:
@@ -65,6 +73,7 @@ class BridgedChannel:
         self._has_ended = False  # the other end says no more; told once what came before has been delivered
         self._told_end = False
         self._timer: asyncio.TimerHandle | None = None
+        self._relays: ConnectedRelays | None = None
 
     @property
     def peer(self) -> str:
@@ -91,10 +100,14 @@ class BridgedChannel:
     def pause_reading(self) -> None:
         self._reading = False
         self._channel.pause_reading()
+        if self._relays is not None:
+            self._relays.pause_reading()
 
     def resume_reading(self) -> None:
         self._reading = True
         self._channel.resume_reading()
+        if self._relays is not None:
+            self._relays.resume_reading()
         self._wake()
 
     def close(self) -> None:
@@ -150,14 +163,35 @@ class BridgedChannel:
 
     def _pass_on(self) -> None:
         """Everything a call to the bridge has brought about."""
+        self._gather()
+        while events := self._bridge.events():
+            for event in events:
+                if isinstance(event, Note):
+                    log.log(_LEVELS[event.level], "%s: %s", self.peer, event.text)
+                elif isinstance(event, McpRelayEvent):
+                    self._relay(event)
+            self._gather()  # what that has brought about
+        self._set_timer()
+
+    def _gather(self) -> None:
         outward = self._for_there()
         if outward:
             self._channel.send(outward)
         self._inbox += self._for_here()
-        for event in self._bridge.events():
-            if isinstance(event, Note):
-                log.log(_LEVELS[event.level], "%s: %s", self.peer, event.text)
-        self._set_timer()
+
+    def _relay(self, event: McpRelayEvent) -> None:
+        if self._relays is None:
+            from roost.sdk.mcp_relays import ConnectedRelays  # few clients have servers of their own
+
+            assert isinstance(self._bridge, V1AgentBridge)
+            assert self._bridge.mcp is not None
+            self._relays = ConnectedRelays(self._bridge.mcp, self._relayed)
+        self._relays.take(event)
+
+    def _relayed(self) -> None:
+        if not self._told_end:
+            self._pass_on()
+            self._deliver()
 
     def _set_timer(self) -> None:
         due, timer = self._bridge.next_deadline(), self._timer
@@ -203,6 +237,8 @@ class BridgedChannel:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._relays is not None:
+            self._relays.close()
 
 
 class BridgedChild(BridgedChannel):
