@@ -45,6 +45,7 @@ def test_the_list_says_what_can_be_run_and_why_not(root: Path) -> None:
         "source": str(root),
         "installed": True,
         "reason": None,
+        "hint": None,
     }
     assert agents["empty"]["installed"] is False
     assert "does not exist" in agents["empty"]["reason"]

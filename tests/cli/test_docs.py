@@ -49,7 +49,8 @@ def test_every_option_is_on_the_page_and_every_one_there_exists(name: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "title"), [("login", "roost login and logout"), ("logout", "roost login and logout"), ("exec", "roost exec")]
+    ("name", "title"),
+    [("login", "roost login and logout"), ("logout", "roost login and logout"), ("exec", "roost exec")],
 )
 def test_every_option_of_a_command_that_starts_an_agent_itself_is_on_the_page(name: str, title: str) -> None:
     command = main.get_command(click.Context(main), name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from roost.catalogue.needs import hard_needs
 from roost.catalogue.needs_probe import look_at
-from roost.catalogue.profiles import Identity, Profile, Profiles
+from roost.catalogue.profiles import Profile, Profiles
 from roost.catalogue.profiles_match import identity_of
 from roost.cli.agent_argument import agent_type_of
 from roost.cli.catalogue import agents_here
@@ -19,7 +19,7 @@ from roost.daemon.config import Config
 from roost.errors import ProcessError, SidecarError
 from roost.process.base import SpawnPlan
 from roost.process.launch import plan_agent
-from roost.process.packages import CommandLine, Package, Packages, is_command_line
+from roost.process.packages import Package, Packages, is_command_line
 from roost.process.programs import checked
 from roost.process.runtimes.registry import Runtimes
 from roost.sidecar.gen.messages import AcpRuntimeKind
@@ -75,21 +75,6 @@ def agent_here(
     here = AgentHere(name, argument, plan, profiles.find(identity), profiles.quirks(identity))
     _check_needs(here)
     return here
-
-
-def profile_of(argument: str, config: Config) -> Profile | None:
-    """What is known of an agent by its name or its command line alone; for advice, so nothing is checked."""
-    profiles = Profiles(config.quirks)
-    if not is_command_line(argument):
-        found = profiles.find(Identity(name=argument))
-        if found is not None:
-            return found
-    settings = daemon_settings(config, os.environ)
-    try:
-        agent: Package | CommandLine = Packages(settings["roots"]).resolve(argument)
-    except SidecarError:
-        agent = CommandLine(argument)
-    return profiles.find(identity_of(agent, os.environ, _directory()))
 
 
 def _check_needs(here: AgentHere) -> None:

@@ -40,17 +40,19 @@ async def _survey(wanted: Wanted) -> Sequence[Agent]:
     from roost.cli.attach import is_nobody
     from roost.cli.catalogue import agents_here, agents_of
     from roost.cli.configuration import daemon_settings
+    from roost.cli.login_advice import look_closely
     from roost.errors import TransportError
     from roost.host import connect
 
+    look = look_closely(wanted.config, os.environ)
     try:
         async with connect(wanted.path) as host:
             entries = await host.list_agents()
     except TransportError as error:
         if not is_nobody(error):
             raise
-        return agents_here(os.environ, daemon_settings(wanted.config, os.environ)["roots"])
-    return agents_of(entries, os.environ)
+        return agents_here(os.environ, daemon_settings(wanted.config, os.environ)["roots"], look)
+    return agents_of(entries, os.environ, look)
 
 
 def json_lines(agents: Sequence[Agent]) -> list[str]:
@@ -67,7 +69,8 @@ def table(agents: Sequence[Agent]) -> list[str]:
         return ["no agents are installed; any command line can be run: roost run 'COMMAND' PROMPT"]
     rows: list[tuple[str, ...]] = [("NAME", "VERSION", "FROM", "STATE")]
     for agent in agents:
-        state = "ready" if agent.installed else f"cannot be run: {agent.reason}"
+        ready = "ready" if agent.hint is None else f"ready; {agent.hint}"
+        state = ready if agent.installed else f"cannot be run: {agent.reason}"
         rows.append((agent.name, agent.version or "-", agent.source or "-", state))
     rows = [tuple(map(reveal, row)) for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,45 +18,57 @@ SHIPPED = "shipped with Roost"
 
 @dataclass(frozen=True)
 class Agent:
-    """One line of the list. `reason` says why it cannot be run."""
+    """One line of the list. `reason` says why it cannot be run, `hint` what it may want besides."""
 
     name: str
     version: str
     source: str
     installed: bool
     reason: str | None
+    hint: str | None = None
 
 
-def agents_here(environment: Mapping[str, str], roots: Sequence[Path] | None = None) -> list[Agent]:
+# Says more of an agent than its files do.
+Look = Callable[[Package, Agent], Agent]
+
+
+def agents_here(
+    environment: Mapping[str, str], roots: Sequence[Path] | None = None, look: Look | None = None
+) -> list[Agent]:
     """A look at this machine, as an embedded daemon would see it."""
     packages = Packages(default_roots(environment) if roots is None else roots)
-    return _sorted([*map(_agent, packages.list()), *_damaged(packages, ())])
+    return _sorted([*(_agent(package, look) for package in packages.list()), *_damaged(packages, ())])
 
 
-def agents_of(entries: Sequence[AcpAgentEntry], environment: Mapping[str, str]) -> list[Agent]:
+def agents_of(
+    entries: Sequence[AcpAgentEntry], environment: Mapping[str, str], look: Look | None = None
+) -> list[Agent]:
     """What a daemon says it has, and what the disk says about that: the daemon may look in other places than we do."""
     roots = dict.fromkeys([*filter(None, map(_root_of, entries)), *default_roots(environment)])
     packages = Packages(tuple(roots))
     known = {package.entrypoint: package for package in packages.list()}
     names = [entry.id for entry in entries]
-    return _sorted([*(_entry(entry, known) for entry in entries), *_damaged(packages, names)])
+    return _sorted([*(_entry(entry, known, look) for entry in entries), *_damaged(packages, names)])
 
 
-def _entry(entry: AcpAgentEntry, known: Mapping[str, Package]) -> Agent:
+def _entry(entry: AcpAgentEntry, known: Mapping[str, Package], look: Look | None) -> Agent:
     package = known.get(entry.adapter_entrypoint)
     if package is None or package.name != entry.id:
         reason = None if entry.installed else "the daemon says so"
         return Agent(entry.id, "", entry.adapter_entrypoint, entry.installed, reason)
-    found = _agent(package)
+    found = _agent(package, look)
     if found.installed == entry.installed:
         return found
+    if entry.installed and package.installed:  # what the daemon would run it on may be another one than we would
+        return replace(found, installed=True, reason=None, hint=found.reason)
     reason = None if entry.installed else "the daemon lacks what it needs; look at its PATH"
     return Agent(found.name, found.version, found.source, entry.installed, reason)
 
 
-def _agent(package: Package) -> Agent:
+def _agent(package: Package, look: Look | None) -> Agent:
     source = SHIPPED if package.root is None else str(package.root)
-    return Agent(package.name, package.version, source, package.installed, package.missing)
+    agent = Agent(package.name, package.version, source, package.installed, package.missing)
+    return agent if look is None or not agent.installed else look(package, agent)
 
 
 def _damaged(packages: Packages, but: Iterable[str]) -> list[Agent]:

@@ -15,7 +15,7 @@ from roost.cli.agent_argument import agent_type_of
 from roost.cli.attach import Sidecar, find_sidecar
 from roost.cli.catalogue import agents_of
 from roost.cli.configuration import Wanted
-from roost.cli.failure import failure_of
+from roost.cli.failure import failure_of, wants_login
 from roost.cli.interrupts import interrupts
 from roost.cli.inventory import Row, list_sessions, put_to_sleep
 from roost.cli.keyboard import Keyboard
@@ -149,7 +149,16 @@ class Errand:
                     raise
                 await self._leave_behind(sidecar, session)
         except RoostError as error:
-            raise failure_of(self._agent_name, error, "" if self._turn is None else self._turn.stderr) from error
+            stderr = "" if self._turn is None else self._turn.stderr
+            raise failure_of(self._agent_name, error, stderr, self._advice(error)) from error
+
+    def _advice(self, error: RoostError) -> str:
+        """What helps against an error that is for want of a login."""
+        if not wants_login(error):
+            return ""
+        from roost.cli.login_advice import login_advice
+
+        return login_advice(self._agent_name, self._order.wanted.config, self._order.env, os.environ)
 
     async def _open(self, host: Host) -> Session:
         order = self._order

@@ -10,6 +10,7 @@ import msgspec
 from roost.cli.status import ExitStatus, Failure
 from roost.errors import ConnectionClosed, RoostError, RpcError, SidecarError, TransportError
 from roost.host.turn import AgentCrashed
+from roost.rpc.messages import AUTH_REQUIRED
 
 # An error of the sidecar ends with what the agent said lately (`sidecar.activity`): read apart here only to be shown.
 _ACTIVITY = "; recent_activity="
@@ -28,8 +29,23 @@ _ADVICE = {
 }
 
 
-def failure_of(agent: str, error: RoostError, stderr: str = "") -> Failure:
-    """The end of the command for an error of the host. `stderr`: the last of what the agent wrote there."""
+def wants_login(error: RoostError) -> bool:
+    """Whether an agent would do what it was asked, once there is a login."""
+    return (isinstance(error, RpcError) and error.code == AUTH_REQUIRED) or (
+        isinstance(error, SidecarError) and error.code == "auth_required"
+    )
+
+
+def failure_of(agent: str, error: RoostError, stderr: str = "", advice: str = "") -> Failure:
+    """The end of the command for an error of the host. `stderr`: the last of what the agent wrote there.
+
+    `advice`: what would help, where something does.
+    """
+    failure = _failure_of(agent, error, stderr)
+    return Failure(failure.status, f"{failure.message}; {advice}", failure.detail) if advice else failure
+
+
+def _failure_of(agent: str, error: RoostError, stderr: str) -> Failure:
     match error:
         case AgentCrashed():
             how = exit_words(error.exit_code)
