@@ -43,7 +43,7 @@ class DaemonSettings(msgspec.Struct, frozen=True, kw_only=True):
     packages: tuple[str, ...] = ()  # folders with agent packages, looked at before the usual ones
     log_level: Literal["debug", "info", "warning", "error"] = "info"  # what is logged, to stderr
     agent_files: bool = True  # whether agents of ACP v1 that are bridged may ask to read and write files
-    agent_terminals: bool = True  # ... and to run commands
+    agent_terminals: bool = True  # whether agents of ACP v1 that are bridged may ask to run commands
     let_through: tuple[str, ...] = ()  # variables of the daemon's own environment that agents get as well
 
 
