@@ -12,6 +12,7 @@ from roost.errors import RpcError
 from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpPermissionCallback, AcpPermissionCallbackResponse
 from roost.sidecar.quirks import Quirks
+from tests.sidecar.embedded import EmbeddedRig
 from tests.sidecar.rig import Json, Rig, Shelf, create_request
 from tests.sidecar.test_v1_side import LOAD, V1, ended, exits, opened, stop_reason
 
@@ -86,6 +87,22 @@ def test_an_agent_that_is_spoken_to_in_version_1_is_offered_what_its_caller_says
     assert not isinstance(callback, AcpPermissionCallback)
     rig.leave(caller)
     rig.advance(200)
+
+
+@pytest.mark.parametrize("services", [None, SERVICES])
+def test_a_host_that_drives_the_engine_serves_what_it_has_said_it_does(services: Json | None) -> None:
+    rig = EmbeddedRig(V1(silent=True), services=services)
+    rig.session_id = "s"
+    caller = rig.connect("me")
+    session = rig.create(caller, protocol_version=2).session_id
+    rig.agent.ask("terminal/create", {"sessionId": "s", "command": "x"}, "r")
+    if services is None:
+        assert answer_to(rig, "r")["error"]["code"] == -32601
+        assert not rig.served
+    else:
+        answered(rig, rig.served[0], {"terminalId": "t"})
+        assert answer_to(rig, "r")["result"] == {"terminalId": "t"}
+    ended(rig, caller, session)
 
 
 # ---- a request
