@@ -45,6 +45,7 @@ check: $(STAMP)
 	$(BIN)/python -m tools.gen_acp --check
 	$(BIN)/python -m tools.gen_bare --check
 	$(BIN)/python -m tools.gen_limits --check
+	$(BIN)/python -m tools.gen_quirks --check
 	$(BIN)/python -m tools.check_tree
 	$(BIN)/python -m tools.check_requirements
 	$(BIN)/python -m tools.gen_supported --check
@@ -58,6 +59,7 @@ gen: $(STAMP)
 	$(BIN)/python -m tools.gen_acp
 	$(BIN)/python -m tools.gen_bare
 	$(BIN)/python -m tools.gen_limits
+	$(BIN)/python -m tools.gen_quirks
 	$(BIN)/python -m tools.gen_supported
 	$(BIN)/python -m tools.interop.page
 

@@ -14,13 +14,13 @@ import msgspec
 class Quirks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every default is an agent without any. Durations are seconds."""
 
-    authenticate: Mapping[str, tuple[str, ...]] = {}  # login method -> variables that have to be there for it
+    authenticate: Mapping[str, tuple[str, ...]] = {}  # a login before the first session -> variables it is done with
     speaks: Literal[1, 2] | None = None  # the ACP version that is tried first; what it was found to speak wins
     initialize_timeout: float | None = None  # it is waited for at least as long
     input_close_grace: float | None = None  # from closing its input to SIGTERM, instead of the setting
     resume: Literal["native", "transcript"] = "native"  # transcript: its own way back into a session fails
     missing_file: Literal["error", "empty"] = "error"  # what reading a file that is not there gives
-    needs: Literal["checked", "ignored"] = "checked"  # ignored: it is started on a node it says it does not run on
+    needs: Literal["checked", "ignored"] = "checked"  # ignored: started on a node or Python it does not want, too
 
     def __post_init__(self) -> None:
         for name in ("initialize_timeout", "input_close_grace"):
