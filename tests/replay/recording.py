@@ -51,6 +51,12 @@ class Run(NamedTuple):
         """The version it names."""
         return 0 if self.initialized is None else int(self.initialized["protocolVersion"])
 
+    @property
+    def opens_a_session(self) -> bool:
+        asked = {repr(line.message["id"]) for line in self.requests("session/new") if line.message}
+        answers = [line.message for line in self.lines if line.from_agent and line.message and "result" in line.message]
+        return any(repr(answer["id"]) in asked for answer in answers)
+
     def requests(self, *methods: str) -> list[Line]:
         """Those of the client."""
         return [
