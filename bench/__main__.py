@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("engine", "relay", "sidecar", "sdk", "journal", "journal_relay", "bridge")
+BENCHES = ("engine", "relay", "sidecar", "sdk", "journal", "journal_relay", "bridge", "bridge_relay")
 ON_REQUEST = ("agentos",)  # what needs more than this project installs
 
 
