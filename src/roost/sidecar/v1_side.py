@@ -63,10 +63,11 @@ class V1Side:
 
     def sent(self, messages: list[bytes]) -> list[bytes]:
         """Messages in v2, as the agent gets them, and what the bridge itself has to say."""
-        now = self._context.stage.now
-        for message in messages:
-            self._bridge.from_north(message, now)
-        self._settle()
+        if messages:
+            now = self._context.stage.now
+            for message in messages:
+                self._bridge.from_north(message, now)
+            self._settle()
         if self._north and not self._delivering and not self._scheduled:
             self._scheduled = True
             self._context.stage.start(self._delivered_later())
@@ -100,9 +101,8 @@ class V1Side:
         self._delivering = True
         try:
             self._settle()
-            while self._north:
+            while self._north:  # what the link sends of it comes through `sent`, which adds to it
                 self._take(self._north.popleft())
-                self._settle()
         finally:
             self._delivering = False
         self._flush()
