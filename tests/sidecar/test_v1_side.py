@@ -290,6 +290,23 @@ def test_a_cancel_ends_the_turn_whatever_the_agent_calls_it() -> None:
     ended(rig, caller, session)
 
 
+def test_an_agent_that_does_not_end_a_cancelled_turn_is_started_again() -> None:
+    script = V1(silent=True, capabilities=LOAD)
+    rig, caller, session = opened(script)
+    rig.prompt(caller, session)
+    say(rig.agent, "working")
+    rig.request(caller, session, "session/cancel")
+    rig.advance(20)
+    assert exits(rig, caller) == ["restarted"]  # it would take the next prompt for one in mid-turn
+    assert updates(rig, caller).count("idle") == 1
+    assert stop_reason(rig, caller) == "cancelled"
+    script.silent = False
+    rig.prompt(caller, session)
+    rig.advance(1)
+    assert stop_reason(rig, caller) == "end_turn"
+    ended(rig, caller, session)
+
+
 def test_an_agent_that_answers_and_exits_at_once_has_ended_its_turn_first() -> None:
     rig, caller, session = opened(V1(silent=True, capabilities=LOAD))
     rig.prompt(caller, session)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from roost.acp.bridge.events import LoggedOut, Note
+from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.mcp_events import McpRelayEvent
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.sidecar.context import Context
@@ -32,8 +33,13 @@ class V1Side:
         nonce = f"{process.rpartition('-')[2]}.{int(context.stage.now * 1000):x}."
         self._context = context
         self._process = process
+        patience = context.limits.cancel_grace + context.limits.stuck_caller_timeout
         self._bridge = V1AgentBridge(
-            services=context.services, name=link.launch.agent_type, nonce=nonce, relays_mcp=context.relays_mcp
+            limits=BridgeLimits(cancel_timeout=patience),  # the sidecar's own comes first: it starts the agent again
+            services=context.services,
+            name=link.launch.agent_type,
+            nonce=nonce,
+            relays_mcp=context.relays_mcp,
         )
         self.services = Services(context, process, self._bridge, nonce, lambda: link.quirks.missing_file)
         self._take = take
