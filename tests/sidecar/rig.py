@@ -159,6 +159,7 @@ class Shelf:
         self.entries: dict[str, list[Entry]] = {}
         self.keys: dict[tuple[str, str], StoredPrompt] = {}
         self.versions: dict[str, int] = {}
+        self.opened = 0.0  # its clock
         self.failure: str | None = None
         self.stuck = False
         self.waiting: list[int] = []
@@ -168,7 +169,8 @@ class Shelf:
             match change:
                 case OpenSession(session=session):
                     assert session.session_id not in self.sessions
-                    self.sessions[session.session_id] = session
+                    self.opened += 1.0
+                    self.sessions[session.session_id] = replace(session, created_at=self.opened, updated_at=self.opened)
                     self.entries[session.session_id] = []
                 case ChangeSession(session_id=session_id, fields=fields) if session_id in self.sessions:
                     self.sessions[session_id] = replace(self.sessions[session_id], **fields)
@@ -434,8 +436,11 @@ class Rig:
                 return [AcpAgentEntry(name, True, program.entrypoint) for name, program in self.programs.items()]
             case commands.SessionQuery(session_id=session_id):
                 return self.records.get(session_id) or (self.shelf and self.shelf.sessions.get(session_id))
-            case commands.SessionsQuery(caller=caller) if self.shelf is not None:
-                return [session for session in self.shelf.sessions.values() if session.owner == caller]
+            case commands.SessionsQuery(caller=caller, after=after, limit=limit) if self.shelf is not None:
+                own = [session for session in self.shelf.sessions.values() if session.owner == caller]
+                own.sort(key=lambda session: (session.created_at, session.session_id), reverse=True)
+                found = [one for one in own if after is None or (one.created_at, one.session_id) < after]
+                return found[:limit]
             case commands.HistoryQuery(session_id=session_id, after=after, limit=limit) if self.shelf is not None:
                 found = [entry for entry in self.shelf.entries.get(session_id, ()) if entry.number > after]
                 return found[:limit]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roost.errors import SidecarError
-from roost.sidecar.conversation import Timer, Wait
+from roost.sidecar.conversation import Conversation, Stage, Timer, Wait
 from roost.sidecar.limits import Gauge
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Connection:
         self.left = False
         self.blocked = False
         self.blocked_before = False
+        self._unblocked: Wait | None = None  # settles when it is blocked no more, or has left
         self.stuck: Timer | None = None
         self.dropped_stderr = 0
         self._last_callback = 0
@@ -56,6 +57,20 @@ class Connection:
         """Raises SidecarError once it has left: a session opened for it now would be known to nobody."""
         if self.left:
             raise SidecarError("invalid_state", "the connection ended before the session was open")
+
+    def unblock(self) -> None:
+        """It reads again, or never will."""
+        self.blocked = False
+        if self._unblocked is not None:
+            self._unblocked.resolve()
+            self._unblocked = None
+
+    def reads(self, stage: Stage) -> Conversation[None]:
+        """Waits while it is blocked, for who has much to tell it."""
+        while self.blocked:
+            if self._unblocked is None:
+                self._unblocked = stage.wait()
+            yield self._unblocked
 
     def next_callback(self) -> int:
         """Non-zero, unique among the open ones, 32 bits wide."""
@@ -86,6 +101,7 @@ class Callers:
         connection = self.connections.pop(number, None)
         if connection is not None:
             connection.left = True
+            connection.unblock()
             connection.caller.connections.pop(number, None)
             if connection.stuck is not None:
                 connection.stuck.cancel()

@@ -19,6 +19,7 @@ from roost.sidecar.closing import end_agent, end_session, kill_agent
 from roost.sidecar.commands import AgentsQuery, Command, Disconnect, Publish, Reply
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
+from roost.sidecar.emulation import concerns, emulated, is_logged_out
 from roost.sidecar.gen.messages import (
     AcpAgentStderrEvent,
     AcpCloseSessionRequest,
@@ -193,7 +194,7 @@ class Engine:
         connection = self._context.callers.connections.get(event.connection)
         if connection is None or not connection.blocked:
             return
-        connection.blocked = False
+        connection.unblock()
         if connection.stuck is not None:
             connection.stuck.cancel()
             connection.stuck = None
@@ -246,8 +247,13 @@ class Engine:
         match request:
             case AcpSessionRequest(method=method) if method.startswith(INVENTORY):
                 return inventory(context, connection, request)
+            case AcpSessionRequest() if concerns(context, connection, request):
+                return emulated(context, connection, request)
             case AcpSessionRequest():
                 return session_request(context, connection, request)
+            case AcpResumeSessionRequest() if is_logged_out(context, connection, request.session_id):
+                text = f"session {request.session_id} is logged out; it waits for an auth/login"
+                raise SidecarError("auth_required", text)
             case AcpCreateSessionRequest() | AcpResumeSessionRequest() if context.shutting_down:
                 raise shutting_down()
             case AcpCreateSessionRequest():

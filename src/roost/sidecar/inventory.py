@@ -122,6 +122,7 @@ def delete(context: Context, connection: Connection, session_id: str) -> Convers
     if live is not None:
         yield from end_session(context, context.sessions.owned(session_id, connection.caller))
     context.secrets.pop(session_id, None)
+    context.logged_out.pop(session_id, None)
     context.keeper.tell(DeleteSession(session_id))
     yield from context.keeper.promise()
     return {"deleted": True}

@@ -47,7 +47,8 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
         session.link.notify(method, data)
         return rpc_response(session, b'{"jsonrpc":"2.0","id":null,"result":{}}')
     if method == PROMPT:
-        while session.cancelling:  # a late cancel must not hit the next prompt
+        # A late cancel must not hit the next prompt, nor may its turn be taken for the past.
+        while session.cancelling or session.attaching:
             place = context.stage.wait()
             session.queued.append(place)
             if not (yield place):

@@ -106,6 +106,7 @@ def close_session(
             session.journal.change(closed=True)
         yield from end_session(context, session)
     context.secrets.pop(request.session_id, None)
+    context.logged_out.pop(request.session_id, None)
     if session is None or session.journal is not None:  # nobody resumes it before its end is kept, and told
         yield from alone(context, connection, request.session_id, context.keeper.promise())
     return AcpSessionClosedResponse(session_id=request.session_id)

@@ -148,6 +148,8 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
 def take_over(session: Session, bootstrap: Bootstrap, attached: Json) -> None:
     """The session goes on with the new agent. What the agent replayed was heard before: it is not passed on."""
     link = bootstrap.link
+    if session.link.v1 is not None and session.link.v1.logged_out and link.v1 is not None:
+        link.v1.log_out()
     session.facts = Facts(link.launch.agent_type, attached, bootstrap.initialized, by_state=link.launch.by_state)
     session.link = link
     session.asks = bootstrap.asks

@@ -61,6 +61,7 @@ class Session:
         self.opening: Wait | None = None  # while the journal takes it: settles when it is open, or ended
         self.ending = context.stage.wait()  # settles when the session begins to close, or is given up
         self.cancelling = False  # a cancel is under way; the next prompt waits for its outcome
+        self.attaching = False  # its past is being told again; the next prompt waits for the end of that
         self.queued: list[Wait] = []  # prompts that do: true when it is their turn, false when they are dropped
         self.prompts: dict[int, Wait] = {}  # session/prompt calls that wait for their answer
         self.watched = False  # the inactivity of its v2 turn is being watched
@@ -275,6 +276,7 @@ class Session:
             or len(self.asks)
             or self.queued
             or self.cancelling
+            or self.attaching
             or self.link.open_calls
         )
         return bool(waiting) or self.life is not Life.LIVE

@@ -96,6 +96,24 @@ class V1Side:
         """Whether the agent can `load` or `resume` a session by itself."""
         return self._bridge.requests.of_session(kind)
 
+    @property
+    def logs_out(self) -> bool:
+        """Whether the agent can log out by itself."""
+        return self._bridge.requests.logs_out
+
+    @property
+    def logged_out(self) -> bool:
+        """Whether the bridge lets nothing through for want of a login."""
+        return self._bridge.requests.logged_out
+
+    def log_out(self) -> None:
+        """From here on that is so."""
+        self._bridge.requests.logged_out = True
+
+    def keep_apart(self) -> None:
+        """The session that is opened next has a past which the agent does not know; no message id of it comes again."""
+        self._bridge.keeps_apart = True
+
     def _delivered_later(self) -> Conversation[None]:
         yield self._context.stage.later
         self._scheduled = False

@@ -6,6 +6,8 @@ that is told where to read what happened; the id its owner knows stays the same 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from roost.sidecar.bootstrap import Bootstrap, result_members
@@ -44,8 +46,17 @@ def session_of(context: Context, connection: Connection, session_id: str) -> Con
         context.callers.tidy(caller)
 
 
-def wake(context: Context, connection: Connection, record: StoredSession) -> Conversation[Session]:
-    """A sleeping session made live. The tier is told to whoever hears the session, and kept."""
+def wake(
+    context: Context,
+    connection: Connection,
+    record: StoredSession,
+    *,
+    first: Callable[[Bootstrap], Conversation[None]] | None = None,
+) -> Conversation[Session]:
+    """A sleeping session made live. The tier is told to whoever hears the session, and kept.
+
+    `first` is what the new agent is asked before it is asked for the session.
+    """
 
     def launched() -> Conversation[Launch]:
         program = yield from context.load(AgentQuery(record.launch.agent_type))
@@ -54,6 +65,8 @@ def wake(context: Context, connection: Connection, record: StoredSession) -> Con
         return context.secrets.get(record.session_id) or launch_again(program, record.launch, {})
 
     def opened(bootstrap: Bootstrap) -> Conversation[Session]:
+        if first is not None:
+            yield from first(bootstrap)
         session, tier = yield from attach_record(context, bootstrap, connection, record)
         yield from kept(context, session, bootstrap)
         tell_tier(session, tier)
@@ -82,6 +95,8 @@ def attach_record(
             context.note("warning", f"session {record.session_id}: {method} failed, starting over: {answer.error}")
     transcript = yield from context.load(TranscriptQuery(record.session_id, launch.cwd))
     params = {"cwd": launch.cwd, "mcpServers": msgspec.Raw(launch.mcp_servers.encode())}
+    if bootstrap.link.v1 is not None:
+        bootstrap.link.v1.keep_apart()
     fresh = yield from bootstrap.request("session/new", params, "session_open_timeout")
     session = adopt(context, bootstrap, connection, record.session_id, fresh, record=record)
     session.live_id = string(fresh.get("sessionId")) or bootstrap.process

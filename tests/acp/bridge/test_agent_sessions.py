@@ -252,6 +252,17 @@ def test_b_02_resuming_by_load_swallows_the_replay() -> None:
     assert rig.updates()[0]["messageId"] == "m5"  # behind those it had
 
 
+@pytest.mark.parametrize("replay", ["start", 5, {"type": 5}, []])
+def test_a_malformed_wish_for_a_replay_is_none(replay: Any) -> None:
+    """SES-20"""
+    rig = opened({"loadSession": True})
+    call = load(rig, replayFrom=replay)
+    rig.update("old", chunk("past"))
+    rig.reply(call, None)
+    [answer] = rig.north()
+    assert answer["result"] == {}
+
+
 def test_b_03_a_replay_has_the_ids_of_before() -> None:
     """B-03, SES-17, SES-18"""
     live = opened({"loadSession": True})

@@ -54,7 +54,7 @@ class Requests:
         self._is_initializing = False
         self._advertised: Json | None = None  # the v2 answer to initialize
         self._v1: Json = {}  # the v1 one
-        self._logged_out = False
+        self.logged_out = False  # by the bridge, which lets nothing through until a login
         self._sessions = Sessions(bridge, self)
         self._handlers: dict[str, Callable[[Called, Json], None]] = {
             "auth/login": self._login,
@@ -98,7 +98,7 @@ class Requests:
             return
         if self._advertised is None:
             raise RpcError(INVALID_REQUEST, "Invalid request: initialize comes first")  # INI-1
-        if self._logged_out and method in _GATED:
+        if self.logged_out and method in _GATED:
             raise RpcError(AUTH_REQUIRED, "Authentication required")
         if not self._offers(method):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})  # ERR-4
@@ -165,6 +165,12 @@ class Requests:
         if kind == "load":
             return v1.get("loadSession") is True or isinstance(v1.get("loadSession"), dict)
         return is_offered(as_object(v1.get("sessionCapabilities")).get(kind))
+
+    @property
+    def logs_out(self) -> bool:
+        """Whether the v1 agent has a logout of its own."""
+        auth = as_object(as_object(self._v1.get("agentCapabilities")).get("auth"))
+        return is_offered(auth.get("logout"))
 
     def forward(self, request: Called, result_type: Any = None) -> None:
         """The same request to the agent; its result as it is, but strict when its type is known."""
@@ -254,22 +260,20 @@ class Requests:
             raise invalid_params("no such login method", ("methodId",))
 
         def shaped(result: Json) -> Json:
-            self._logged_out = False
+            self.logged_out = False
             return with_meta({}, result)
 
         self.ask(request, "authenticate", with_meta(picked(params, "methodId"), params), shaped)
 
     def _logout(self, request: Called, params: Json) -> None:
-        auth = as_object(as_object(self._v1.get("agentCapabilities")).get("auth"))
-
         def shaped(result: Json) -> Json:
             return with_meta({}, result)
 
-        if is_offered(auth.get("logout")):
+        if self.logs_out:
             self.ask(request, "logout", with_meta({}, params), shaped)
             return
         self._bridge.losses.count("emulated_logout")  # B-35
-        self._logged_out = True
+        self.logged_out = True
         self._bridge.emit(LoggedOut())
         self.answer(request, {})
 

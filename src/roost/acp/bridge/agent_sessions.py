@@ -93,8 +93,10 @@ class Sessions:
         self._requests.answer(request, {"sessions": sessions}, REQUESTS["session/list"].result)
 
     def resume(self, request: Called, params: Json) -> None:
-        replay = params.get("replayFrom")
-        if replay is not None and as_object(replay).get("type") != "start":
+        replay = as_object(params.get("replayFrom")).get("type")
+        if not isinstance(replay, str):  # malformed is as good as absent (SES-20)
+            replay = None
+        if replay not in (None, "start"):
             raise invalid_params("replay from there is not possible", ("replayFrom",))
         setup = self._setup(params, "sessionId")
         live = self._bridge.sessions.get(params["sessionId"])

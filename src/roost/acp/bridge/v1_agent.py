@@ -94,6 +94,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.services: Json = services or {}
         self.name = name
         self.nonce = nonce
+        self.keeps_apart = False  # its sessions have a past of which neither it nor its agent knows
         self.turns = Turns(self)
         self.questions = Questions(self)
         self.service_requests = Services(self)
@@ -218,7 +219,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         if session is None:
             if len(self.sessions) >= self.limits.sessions:
                 raise RpcError(LIMIT_EXCEEDED, "Limit exceeded: sessions", {"limit": "sessions"})
-            prefix = "m" if whole else f"m{self.nonce}."
+            prefix = "m" if whole and not self.keeps_apart else f"m{self.nonce}."
             session = AgentSession(session_id, roots, prefix, self.limits, self.losses)
             self.sessions[session_id] = session
         session.attach(roots)
