@@ -392,3 +392,54 @@ def test_noise_is_remembered_for_the_diagnosis() -> None:
     reply = rig.reply(caller, prompt)
     assert isinstance(reply, AcpErrorResponse)
     assert "it broke" in reply.message
+
+
+LONG = {"type": "diff", "path": "/w/x", "oldText": "a" * 700, "newText": "b" * 700}  # three times as long in v2
+
+
+def test_an_update_that_is_too_long_in_v2_is_dropped() -> None:
+    rig, caller, session = opened(V1(silent=True), line_bytes=2000)
+    rig.prompt(caller, session)
+    rig.agent.update(sessionUpdate="tool_call", toolCallId="t", title="Edit", content=[LONG])
+    say(rig.agent, "after")
+    assert "tool_call_update" not in updates(rig, caller)
+    assert any("over line_bytes (2000)" in note.text for note in rig.notes)
+    rig.agent.result(rig.agent.requests("session/prompt")[0], {"stopReason": "end_turn"})
+    rig.advance(1)
+    assert stop_reason(rig, caller) == "end_turn"
+    ended(rig, caller, session)
+
+
+def test_a_question_that_is_too_long_in_v2_is_refused() -> None:
+    rig, caller, session = opened(V1(silent=True), line_bytes=2000)
+    rig.prompt(caller, session)
+    tool = {"toolCallId": "c", "title": "Edit", "content": [LONG]}
+    rig.agent.ask("session/request_permission", {"sessionId": "s", "toolCall": tool, "options": OPTIONS})
+    [answer] = rig.agent.answers()
+    assert answer["error"]["data"] == {"limit": "line_bytes", "bound": 2000}
+    assert not rig.asked
+    rig.agent.result(rig.agent.requests("session/prompt")[0], {"stopReason": "end_turn"})
+    rig.advance(1)
+    ended(rig, caller, session)
+
+
+def test_an_answer_that_is_too_long_in_v2_is_an_error() -> None:
+    script = V1(capabilities={"sessionCapabilities": {"resume": {}}})
+
+    def many_modes(agent: Agent, message: Json) -> bool:
+        if message.get("method") != "session/resume":
+            return script(agent, message)
+        modes = [{"id": f"m{n}", "name": "Mode"} for n in range(45)]
+        result = {"modes": {"currentModeId": "m1", "availableModes": modes}}
+        line = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}, separators=(",", ":"))
+        assert len(line) < 1400
+        agent.write(line.encode() + b"\n")
+        return True
+
+    rig = Rig(many_modes, line_bytes=1400)
+    rig.session_id = "s"
+    caller = rig.connect("me")
+    session = rig.create(caller, protocol_version=2).session_id
+    answer = rig.rpc(caller, rig.request(caller, session, "session/resume", {"cwd": "/w"}))
+    assert answer["error"]["data"] == {"limit": "line_bytes", "bound": 1400}
+    ended(rig, caller, session)

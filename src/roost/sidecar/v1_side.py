@@ -10,10 +10,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from roost.acp.bridge.events import LoggedOut, Note
 from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.mcp_events import McpRelayEvent
 from roost.acp.bridge.v1_agent import V1AgentBridge
+from roost.errors import RpcError
+from roost.rpc.messages import LIMIT_EXCEEDED, error_bytes
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, Timer
 from roost.sidecar.mcp_relay import RelayEvent, relay_command, tell_relays
@@ -22,6 +26,11 @@ from roost.sidecar.services import Services
 if TYPE_CHECKING:
     from roost.sidecar.events import ServiceEvent
     from roost.sidecar.link import Link
+
+
+class _Head(msgspec.Struct, gc=False):
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    method: str | None = None
 
 
 class V1Side:
@@ -132,7 +141,13 @@ class V1Side:
         self._flush()
 
     def _settle(self) -> None:
-        self._north += self._bridge.north()
+        bound = self._context.limits.line_bytes
+        while messages := self._bridge.north():
+            for message in messages:
+                if len(message) <= bound:
+                    self._north.append(message)
+                else:
+                    self._refuse(message, bound)
         for event in self._bridge.events():
             if isinstance(event, McpRelayEvent):
                 self._context.emit(relay_command(self._process, event))
@@ -143,6 +158,19 @@ class V1Side:
             else:
                 self.services.take(event)
         self._set_timer()
+
+    def _refuse(self, message: bytes, bound: int) -> None:
+        """A message that fitted in a line as the agent wrote it, and does not in v2: what waits for it is told."""
+        self._context.note("warning", f"{self._process}: a message over line_bytes ({bound}) in v2 was dropped")
+        head = msgspec.json.decode(message, type=_Head)
+        if head.id is msgspec.UNSET:
+            return
+        error = RpcError(LIMIT_EXCEEDED, "Limit exceeded: line_bytes", {"limit": "line_bytes", "bound": bound})
+        answer = error_bytes(bytes(head.id), error)
+        if head.method is None:
+            self._north.append(answer)
+        else:
+            self._bridge.from_north(answer, self._context.stage.now)
 
     def _set_timer(self) -> None:
         due, timer = self._bridge.next_deadline(), self._timer
