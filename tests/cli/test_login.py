@@ -195,6 +195,16 @@ def test_ctrl_c_gives_a_login_up(agent: Path) -> None:
 # ---- variables
 
 
+def test_a_login_that_is_known_to_be_done_with_a_variable_is_not_done_without(agent: Path, tmp_path: Path) -> None:
+    config = tmp_path / "mine.toml"
+    config.write_text('[quirks.agent]\nauthenticate = { web = ["A_KEY"] }\n')
+    result = roost("login", v1(agent), "web", "--config", str(config), env={"A_KEY": "k"})
+    assert result.exit_code == 1
+    assert result.stderr == "roost: the login web of agent is done with A_KEY: --env A_KEY\n"
+    result = roost("login", v1(agent), "web", "--config", str(config), "--env", "A_KEY=k")
+    assert result.exit_code == 0
+
+
 def test_variables_that_are_missing_are_named_and_never_asked_for(agent: Path) -> None:
     result = roost("login", v1(agent), "key", env={"A_KEY": ""})
     assert result.exit_code == 1

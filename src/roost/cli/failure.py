@@ -42,7 +42,7 @@ def failure_of(agent: str, error: RoostError, stderr: str = "", advice: str = ""
     `advice`: what would help, where something does.
     """
     failure = _failure_of(agent, error, stderr)
-    return Failure(failure.status, f"{failure.message}; {advice}", failure.detail) if advice else failure
+    return Failure(failure.status, f"{failure.message.rstrip('.')}; {advice}", failure.detail) if advice else failure
 
 
 def _failure_of(agent: str, error: RoostError, stderr: str) -> Failure:

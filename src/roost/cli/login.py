@@ -127,6 +127,7 @@ async def _log_in(here: AgentHere, client: Client, method_id: str) -> tuple[Meth
             _require_terminal(here, method)
             await log_in_at_terminal(client, method)
         else:
+            _require_variables(here, method)
             await client.login(method_id)
     except RpcError as error:
         raise _refused(here, method, error) from error
@@ -142,6 +143,16 @@ def _require_terminal(here: AgentHere, method: Method) -> None:
 
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         sentence = f"the login {method.method_id} of {here.name} is done at a terminal, and there is none"
+        raise Failure(ExitStatus.USAGE, sentence)
+
+
+def _require_variables(here: AgentHere, method: Method) -> None:
+    """An agent that takes its key from a variable may call that a login, and call it done without the variable."""
+    wanted = here.quirks.authenticate.get(method.method_id, ())
+    missing = [name for name in wanted if not here.plan.env.get(name)]
+    if missing:
+        given = " ".join(f"--env {name}" for name in missing)
+        sentence = f"the login {method.method_id} of {here.name} is done with {' and '.join(missing)}: {given}"
         raise Failure(ExitStatus.USAGE, sentence)
 
 
