@@ -51,6 +51,9 @@ class BridgePlay:
         """Each recorded request, with what the client was answered."""
         self.outcomes: dict[Any, Json] = {}
         """What the agent was answered, by its id."""
+        self.to_client: list[Json] = []
+        self.to_agent: list[Json] = []
+        """All messages, in order."""
         self._checker = StrictV2()
         self._framer = LineFramer()
         self._now = 100.0
@@ -194,11 +197,13 @@ class BridgePlay:
                 self._services.append(event)
         for data in self.bridge.south():
             message = json.loads(data)
+            self.to_agent.append(message)
             if "method" not in message:
                 self.outcomes[message["id"]] = message
             self.agent.hears(message)
         for data in self.bridge.north():
             message = json.loads(data)
+            self.to_client.append(message)
             self._checker.check(message)
             self._take(message)
 

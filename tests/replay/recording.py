@@ -88,6 +88,11 @@ def runs() -> tuple[Run, ...]:
     return tuple(found)
 
 
+def run_named(name: str) -> Run:
+    [found] = [run for run in runs() if run.name == name]
+    return found
+
+
 def _is_said(text: str) -> bool:
     return text[:2] in ("< ", "> ")
 
