@@ -70,6 +70,7 @@ class Agent:
     lacks: Mapping[str, str] = field(default_factory=dict)  # scenario: why it cannot be tried
     unasked: frozenset[str] = frozenset()  # of "write" and "run", what it does without asking
     own_updates: frozenset[str] = frozenset()  # kinds of updates that the pinned schema does not have
+    spoils: frozenset[str] = frozenset()  # scenarios after which a session of it is no more use
     option: tuple[str, str] | None = None  # what `switch` changes, and to what; else the first thing that can be
     quirks: tuple[Quirk, ...] = ()
     refused: str | None = None  # a negative case: the text its refusal has to hold

@@ -10,6 +10,7 @@ import pytest
 
 from roost.errors import SidecarError
 from roost.host import AgentCrashed, PermissionRequest, Session, Turn
+from roost.testing.llm import Ask
 from tests.interop.harness.stage import TURN_TIMEOUT, Stage, allow, kill, reject
 from tests.interop.harness.story import Story
 
@@ -44,7 +45,10 @@ async def write(stage: Stage) -> None:
     if stage.agent.scripted:
         assert path.read_text().strip() == "turnips"
         assert "Written." in story.text
-    assert any(call.get("status") == "completed" for call in story.calls.values()), story
+    if not any(call.get("status") == "completed" for call in story.calls.values()):
+        assert stage.agent.scripted, story
+        assert story.calls, story
+        stage.note = "it does not say when its tools are done"
 
 
 async def deny(stage: Stage) -> None:
@@ -72,7 +76,7 @@ async def run(stage: Stage) -> None:
     if len(stage.permissions) == before:
         assert "run" in stage.agent.unasked, "no permission was asked for"
         stage.note = "without asking"
-    heard = [line.text for line in stage.model.asks[-1].lines if line.role == "tool"]
+    heard = [line.text for line in last_ask(stage).lines if line.role == "tool"]
     assert any(name.upper() in text for text in heard), heard
     assert (stage.place.cwd / name).read_text().strip() == name.upper()
 
@@ -134,9 +138,11 @@ async def switch(stage: Stage) -> None:
 async def crash(stage: Stage) -> None:
     if stage.agent.scripted:
         await stage.tell(await stage.session(), "Please [[say The word is parsnip.]]")
-    session, turn, story = await speaking(stage, f"hold {stage.fresh('killed')}")
+    name = stage.fresh("killed")
+    session, turn, story = await speaking(stage, f"hold {name}")
     assert session.pid is not None
     kill(session.pid)
+    stage.model.release(name)  # an agent may put the prompt it was killed at before the next one
     async with asyncio.timeout(TURN_TIMEOUT * stage.agent.slow):
         with pytest.raises(AgentCrashed) as crashed:
             await story.follow(turn)
@@ -274,3 +280,8 @@ def current(options: list[dict[str, Any]], wanted: str) -> Any:
 
 def offered(options: list[dict[str, Any]], wanted: str) -> list[str]:
     return next(values_of(option) for option in options if option["configId"] == wanted)
+
+
+def last_ask(stage: Stage) -> Ask:
+    """The last one that offered tools: the others are for titles."""
+    return next(ask for ask in reversed(stage.model.asks) if ask.tools)

@@ -69,7 +69,9 @@ VIBE = Agent(
     files=_vibe_files,
     setup="`MISTRAL_API_KEY`, or `vibe` once by hand. Needs Python 3.12.",
     slow=2.0,
+    unasked=frozenset(("write",)),
     quirks=(
+        Quirk("it writes files in its folder without asking; for commands it asks", "write"),
         Quirk("it tells updates of a session before it has answered session/new"),
         Quirk("it repeats the prompt as the user's message"),
         Quirk("two options of its permissions are of the same kind"),
@@ -90,6 +92,11 @@ FAST_AGENT = Agent(
     env=_fast_env,
     setup="A key of the provider that `--model` names. Needs Python 3.12.",
     slow=2.0,
+    lacks={
+        "thinking": "it passes on no reasoning of its generic provider",
+        "run": "it has no shell unless it is started with one (`--shell`)",
+        "switch": "it has one mode and no other options",
+    },
     quirks=(Quirk("it echoes the version it is asked for, and speaks v1: it is found out, and started again"),),
 )
 
@@ -120,7 +127,17 @@ HERMES = Agent(
     files=_hermes_files,
     setup="`hermes model` once by hand.",
     slow=1.5,
-    quirks=(Quirk("it announces tool calls without a status"),),
+    unasked=frozenset(("run",)),
+    spoils=frozenset(("cancel_asking",)),
+    quirks=(
+        Quirk("it runs commands without asking, unless it finds them dangerous; for files it asks", "run"),
+        Quirk(
+            "it takes a turn that was cancelled at a permission for one that runs still, and queues what comes after: "
+            "the session has to be closed and resumed",
+            "cancel_asking",
+        ),
+        Quirk("it announces tool calls without a status"),
+    ),
 )
 
 KIMI = Agent(
