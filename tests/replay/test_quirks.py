@@ -210,10 +210,8 @@ def test_quirk_14_a_model_that_fails_is_a_turn_that_fails(name: str, code: int) 
     assert idle["_meta"]["_bridge"]["code"] == code
 
 
-@pytest.mark.parametrize(
-    "name", ["gemini-errors", "agentao-errors", "claude-acp-errors", "vibe-errors", "ts-agent-errors"]
-)
-def test_quirk_15_a_session_that_is_unknown_has_one_code(name: str) -> None:
+@pytest.mark.parametrize("agent", ["gemini", "agentao", "claude-acp", "vibe", "ts-agent"])
+def test_quirk_15_a_session_that_is_unknown_has_one_code(agent: str) -> None:
     """Each agent has its own: -32600, -32602, -32603"""
     play = played(f"{agent}-errors")
     answers = [
