@@ -6,9 +6,9 @@ configuration adds to it, agent by agent, or says otherwise. An agent nobody kno
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 import msgspec
@@ -74,8 +74,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 @cache
 def known_profiles() -> tuple[Profile, ...]:
     """The profiles that come with Roost."""
-    text = resources.files(__package__).joinpath("profiles.json").read_bytes()
-    return msgspec.json.decode(text, type=tuple[Profile, ...])
+    # Not `importlib.resources`, which a daemon would pay a megabyte of modules for.
+    with open(os.path.join(os.path.dirname(__file__), "profiles.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=tuple[Profile, ...])
 
 
 class Profiles:
