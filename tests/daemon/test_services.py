@@ -134,6 +134,15 @@ async def test_the_way_to_the_root_may_have_links(runner: LocalRunner, root: Pat
     await engine.ask("fs/write_text_file", path=f"{alias}/./note", content="new")
     [wished] = engine.of(events.ServiceWished)
     assert (wished.wish.path, wished.wish.plain) == (str(root / "note"), True)
+    await engine.ask("terminal/create", command="true")
+    (root / "in").mkdir()
+    (root / "link").symlink_to("in")
+    await engine.ask("terminal/create", command="true", cwd=f"{alias}/link")
+    commands = [event.wish for event in engine.of(events.ServiceWished)[1:]]
+    assert [(wish.cwd, wish.asked_cwd) for wish in commands] == [
+        (str(root), str(alias)),
+        (str(root / "in"), str(root / "in")),
+    ]
     await engine.services.close()
 
 
@@ -141,7 +150,7 @@ async def test_a_command_is_told_as_it_would_be_run(engine: Engine, root: Path) 
     env = [{"name": "A", "value": "b c"}]
     await engine.ask("terminal/create", command="echo", args=["x y"], env=env)
     [wished] = engine.of(events.ServiceWished)
-    assert wished.wish == CommandRun("echo 'x y'", str(root), {"A": "b c"})
+    assert wished.wish == CommandRun("echo 'x y'", str(root), {"A": "b c"}, str(root))
 
 
 async def test_nothing_is_done_before_it_is_decided(engine: Engine, root: Path) -> None:

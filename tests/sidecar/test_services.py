@@ -264,6 +264,15 @@ def test_too_many_questions_are_a_no() -> None:
     finish(rig, caller, session)
 
 
+def test_a_question_that_is_too_long_for_a_line_is_a_no() -> None:
+    rig, caller, session = served(line_bytes=2000)
+    command = wish(rig, CommandRun("x" * 1500, "/w", {"A": "y" * 500}))
+    assert not rig.asked
+    assert rig.decided == {command.token: False}
+    answered(rig, command, error=RpcError(-32603, "not allowed"))
+    finish(rig, caller, session)
+
+
 def test_a_decision_is_kept_before_it_is_passed_on() -> None:
     shelf = Shelf()
     rig, caller, session = served(journal=shelf)

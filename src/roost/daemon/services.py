@@ -156,6 +156,7 @@ class _Place:
     def __init__(self, owner: AgentServices, process: str, place: ServicePlace) -> None:
         self._owner = owner
         self._process = process
+        self._place = place
         self._session_id = place.session_id
         self._services: ClientServices | None = None
         self._opening = asyncio.get_running_loop().create_task(self._open(place))
@@ -251,8 +252,11 @@ class _Place:
         return await self._may(token, FileWrite(path, asked, plain, not there, before))
 
     async def _may_run(self, command: TerminalCommand) -> bool:
-        token, _ = _request.get()
-        return await self._may(token, CommandRun(command.line, command.cwd, dict(command.env)))
+        token, params = _request.get()
+        asked: str = params.get("cwd") or self._place.roots[0]
+        if (await self._opened()).plain(asked) != command.cwd:
+            asked = command.cwd
+        return await self._may(token, CommandRun(command.line, command.cwd, dict(command.env), asked))
 
     # ---- terminals
 

@@ -262,6 +262,28 @@ def test_what_the_question_did_not_name_is_asked_about(call: Json, option: str, 
     assert question(r)
 
 
+def test_the_directory_may_be_called_as_the_session_calls_it() -> None:
+    r = rig()
+    permitted(r, {"toolCallId": "t", "kind": "execute", "rawInput": {"command": "make test"}})
+    wished(r, CommandRun("make test", "/real/work", {}, f"{CWD}/"))
+    assert verdict(r) is True
+
+
+@pytest.mark.parametrize(
+    ("call", "wish"),
+    [
+        ({"kind": "edit", "locations": [{"path": f"{CWD}/{n}"} for n in range(64)] + [{"path": NOTE}]}, WRITE),
+        ({"kind": "edit", "locations": [{"path": "x" * 5000}]}, FileWrite("x" * 5000, "x" * 5000, True, True)),
+        ({"kind": "execute", "rawInput": {"command": "x" * 70_000}}, CommandRun("x" * 70_000, CWD, {})),
+    ],
+)
+def test_a_question_that_names_more_than_anybody_reads_allows_nothing(call: Json, wish: Wish) -> None:
+    r = rig()
+    permitted(r, {"toolCallId": "t", **call})
+    wished(r, wish)
+    assert question(r)
+
+
 def test_an_option_that_means_two_things_allows_nothing() -> None:
     r = rig()
     both = [

@@ -39,11 +39,15 @@ class FileWrite(Struct, frozen=True):
 
 
 class CommandRun(Struct, frozen=True):
-    """A command the agent wants to run, as it would be: `line` as a person types it, `env` what the agent adds."""
+    """A command the agent wants to run, as it would be: `line` as a person types it, `env` what the agent adds.
+
+    `cwd` is free of symbolic links; `asked_cwd` is what the agent calls it, when that names it without links as well.
+    """
 
     line: str
     cwd: str
     env: dict[str, str]
+    asked_cwd: str = ""
 
 
 Wish = FileWrite | CommandRun

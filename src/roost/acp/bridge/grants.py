@@ -24,6 +24,14 @@ _HARMLESS: Final = frozenset(
 )
 
 
+# What one tool call may say that is remembered; agents in the field stay far below. Longer paths are none (PATH_MAX of
+# Linux), longer lines are asked about.
+_FILES: Final = 64
+_PATH_CHARACTERS: Final = 4096
+_LINE_CHARACTERS: Final = 65_536
+_KIND_CHARACTERS: Final = 64
+
+
 class ToolFacts(Struct):
     """One tool call: its kind, the files it names, and those of them it has shown a diff of."""
 
@@ -33,10 +41,12 @@ class ToolFacts(Struct):
 
     def take(self, call: Json, cwd: str) -> None:
         """One more update of it."""
-        self.kind = as_text(call.get("kind"), self.kind)
+        self.kind = as_text(call.get("kind"), self.kind)[:_KIND_CHARACTERS]
         if isinstance(call.get("content"), list):
             self.shown = _diffs(call, cwd)
-        self.paths |= self.shown | _named(call, cwd)
+        found = self.shown | _named(call, cwd)
+        if len(self.paths | found) <= _FILES:  # one that names more says nothing
+            self.paths |= found
 
 
 class Grant(Struct, frozen=True):
@@ -50,7 +60,8 @@ class Grant(Struct, frozen=True):
         if isinstance(wish, FileWrite):
             return wish.path in self.files or (wish.plain and wish.asked in self.files)
         assert isinstance(wish, CommandRun)
-        return wish.line in self.commands and wish.cwd in self.directories and wish.env.keys() <= _HARMLESS
+        is_there = wish.cwd in self.directories or (wish.asked_cwd.rstrip("/") or "/") in self.directories
+        return wish.line in self.commands and is_there and wish.env.keys() <= _HARMLESS
 
 
 def grant_of(call: Json, kind: str, cwd: str) -> Grant | None:
@@ -59,7 +70,7 @@ def grant_of(call: Json, kind: str, cwd: str) -> Grant | None:
     Only what stands in the question counts: nobody has seen more. Files are those of its diffs and, where it is an
     edit, those it names; a command is the one in its input, where it is no other kind of tool.
     """
-    files = _diffs(call, cwd)
+    files: set[str] = _diffs(call, cwd)
     if kind == "edit":
         files |= _named(call, cwd)
     source = as_object(call.get("rawInput"))
@@ -71,7 +82,7 @@ def grant_of(call: Json, kind: str, cwd: str) -> Grant | None:
 
 
 def _diffs(call: Json, cwd: str) -> set[str]:
-    return _absolute((item.get("path") for item in objects(call.get("content")) if item.get("type") == "diff"), cwd)
+    return _absolute([item.get("path") for item in objects(call.get("content")) if item.get("type") == "diff"], cwd)
 
 
 def _named(call: Json, cwd: str) -> set[str]:
@@ -80,18 +91,21 @@ def _named(call: Json, cwd: str) -> set[str]:
     return _absolute([*found, *(source.get(name) for name in _PATH_NAMES)], cwd)
 
 
-def _absolute(paths: Any, cwd: str) -> set[str]:
-    texts = [path for path in paths if isinstance(path, str) and path]
+def _absolute(paths: list[Any], cwd: str) -> set[str]:
+    texts = [path for path in paths if isinstance(path, str) and 0 < len(path) <= _PATH_CHARACTERS]
+    if len(texts) > _FILES:
+        return set()
     return {path if is_absolute(path) else f"{cwd.rstrip('/')}/{path}" for path in texts}
 
 
 def _commands(source: Json) -> set[str]:
     command = source.get("command")
-    if isinstance(command, str) and command:
-        words = source.get("args")
-        if isinstance(words, list) and words:
-            return {shlex.join((command, *words))} if all(isinstance(word, str) for word in words) else set()
-        return {command}
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        return {shlex.join(command)}
-    return set()
+    words = source.get("args")
+    if isinstance(command, str) and not words:
+        line = command
+    else:
+        listed = command if isinstance(command, list) else [command, *(words if isinstance(words, list) else [None])]
+        if not all(isinstance(word, str) for word in listed):
+            return set()
+        line = shlex.join(listed)
+    return {line} if 0 < len(line) <= _LINE_CHARACTERS else set()
