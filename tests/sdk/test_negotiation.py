@@ -65,6 +65,19 @@ async def test_what_an_agent_spoke_is_remembered_for_the_next_connection() -> No
     assert fresh.asked == [2, 1, 1]
 
 
+async def test_the_version_an_agent_is_known_to_speak_is_tried_first() -> None:
+    fresh = Fresh({"protocolVersion": 1, **V1})
+    async with connect(fresh, speaks=1):
+        assert fresh.asked == [1]
+
+
+async def test_an_agent_that_is_known_wrongly_is_found_out() -> None:
+    fresh = Fresh(REFUSED, {"protocolVersion": 2, "info": {"name": "new", "version": "1"}, "capabilities": {}})
+    async with connect(fresh, speaks=1) as client:
+        assert fresh.asked == [1, 2]
+        assert client.agent.info.name == "new"
+
+
 async def test_an_agent_that_refuses_both_is_told_by_its_last_answer() -> None:
     fresh = Fresh(REFUSED, RpcError(-32000, "log in first"))
     with pytest.raises(RpcError, match="log in first"):

@@ -65,6 +65,7 @@ class Talk:
             on_url=self._show_url,
             terminal_login=self._run_at_terminal,
             on_stderr=self._heard,
+            speaks=quirks.speaks,
             limits=limits,
             child_limits=child_limits,
         )

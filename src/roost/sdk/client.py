@@ -48,14 +48,14 @@ class Client:
     RemoteProtocolError (its answer is malformed), AgentExited or ConnectionClosed (it is gone).
     """
 
-    def __init__(self, opener: Opener, options: ClientOptions) -> None:
+    def __init__(self, opener: Opener, options: ClientOptions, speaks: Version | None = None) -> None:
         for method in (*options.requests, *options.notifications):
             _require_extension(method)
         self._opener = opener
         self.options = options
         self._mcp: McpHost | None = None
         self._link: ClientLink | None = None
-        self._version: Version | None = None  # what the agent spoke the last time
+        self._version = speaks  # what the agent spoke the last time
         self._table = SessionTable(self)
         self._questioner = Questioner(self)
         self._nes: dict[str, NesSession] = {}

@@ -12,7 +12,7 @@ An agent of version 1 is found out by the shape of its answer, reached anew and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from roost.acp import v2
 from roost.errors import LocalProtocolError
@@ -53,6 +53,7 @@ def connect(
     notifications: Mapping[str, Callable[[Any], Any]] | None = None,
     meta: JsonObject | None = None,
     strict: bool | None = None,
+    speaks: Literal[1, 2] | None = None,
     limits: ClientLimits = DEFAULT_CLIENT_LIMITS,
     child_limits: ChildLimits = DEFAULT_CHILD_LIMITS,
 ) -> Client:
@@ -73,6 +74,7 @@ def connect(
     meta: `_meta` of `initialize`.
     strict: whether lines that are no messages are answered with an error. By default they are skipped and counted when
     the agent is a process of ours, since programs print things (STD-4), and answered otherwise.
+    speaks: the version it is known to speak, tried first, which saves a start where that is 1; a wrong one is found out.
 
     Connecting raises ProcessError: it cannot be started. UnsupportedVersion, RpcError, RemoteProtocolError: it cannot
     be talked to. AgentExited, TransportError: it ended, or did not answer.
@@ -102,7 +104,7 @@ def connect(
         meta=meta,
         limits=limits,
     )
-    return Client(opener, options)
+    return Client(opener, options, speaks)
 
 
 def _own_info() -> v2.Implementation:
