@@ -74,7 +74,7 @@ def connect(
     meta: `_meta` of `initialize`.
     strict: whether lines that are no messages are answered with an error. By default they are skipped and counted when
     the agent is a process of ours, since programs print things (STD-4), and answered otherwise.
-    speaks: the version it is known to speak, tried first, which saves a start where that is 1; a wrong one is found out.
+    speaks: the version it is known to speak, tried first, which saves a start where it is 1; a wrong one is found out.
 
     Connecting raises ProcessError: it cannot be started. UnsupportedVersion, RpcError, RemoteProtocolError: it cannot
     be talked to. AgentExited, TransportError: it ended, or did not answer.
