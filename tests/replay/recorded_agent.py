@@ -60,7 +60,7 @@ class RecordedAgent:
         """Whether it is what was recorded, now or later."""
         for index in [*self._missing, *range(self._at, len(self._lines))]:
             line = self._lines[index]
-            if line.from_agent or index in self._early or line.message is None or not _same(line.message, message):
+            if line.from_agent or index in self._early or line.message is None or not is_same(line.message, message):
                 continue
             self._heard(index, line.message, message)
             return True
@@ -128,7 +128,7 @@ class RecordedAgent:
         return json.dumps({**message, "id": came}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _same(recorded: Json, message: Json) -> bool:
+def is_same(recorded: Json, message: Json) -> bool:
     if "method" not in recorded or "method" not in message:
         return "method" not in recorded and "method" not in message and recorded.get("id") == message.get("id")
     if ("id" in recorded) != ("id" in message):
