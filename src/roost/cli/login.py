@@ -210,7 +210,7 @@ def _table(here: AgentHere, methods: Sequence[Method]) -> Iterator[str]:
 def _what(method: Method) -> str:
     parts = [method.name]
     if method.description and method.description != method.name:
-        parts.append(method.description)
+        parts.append(method.description.rstrip("."))
     if method.variables:
         states = {True: "", False: ", not set here"}
         parts.append("; ".join(f"{one.name}{states[one.given or one.set]}" for one in method.variables))
