@@ -15,7 +15,7 @@ from roost import connect
 from roost.acp import v2
 from roost.host import Notification
 from tests.cli.rig import roost as run_command
-from tests.interop.installed import python_sdk_examples
+from tests.interop.installed import absent, python_sdk_examples
 
 TIMEOUT = 45
 CLIENT = Path(__file__).parent / "peers" / "py_v1_client.py"
@@ -109,7 +109,7 @@ async def converse(cwd: Path, prompt: str, policy: str, *command: str) -> dict[s
             process.kill()
             await process.wait()
     if process.returncode == 3:
-        pytest.skip("needs the official Python SDK (agent-client-protocol)")
+        absent("the official Python SDK (pip install agent-client-protocol)")
     assert process.returncode == 0, err.decode()
     seen: dict[str, Any] = json.loads(out)
     return seen

@@ -155,17 +155,21 @@ class Stage:
     # ---- processes
 
     def processes(self) -> list[str]:
-        """What runs that was started here, by the mark in its environment: `PID COMMAND`."""
-        mark = f"{MARK}={self._mark}".encode()
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if mark in (folder / "environ").read_bytes().split(b"\0"):
-                    words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-                    found.append(f"{folder.name} {words[:200]}")
-            except OSError:
-                continue
-        return found
+        """What runs that was started here: `PID COMMAND`."""
+        return running_with(f"{MARK}={self._mark}")
+
+
+def running_with(mark: str) -> list[str]:
+    """What runs with this in its environment, its parents gone or not: `PID COMMAND`. Only Linux tells."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                found.append(f"{folder.name} {words[:200]}")
+        except OSError:
+            continue
+    return found
 
 
 XDG = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state", "CACHE": ".cache", "RUNTIME": ".run"}
