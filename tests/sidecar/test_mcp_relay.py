@@ -288,3 +288,59 @@ def test_a_restarted_agent_gets_programs_of_its_own() -> None:
     assert second.requests("session/load")[0]["params"]["mcpServers"][0]["command"] == "/bin/relay"
     assert [offer.process for offer in rig.offers] == [first.process, second.process]
     ended(rig, caller)
+
+
+# ---- agents of v2
+
+
+def v2_opened(mcp: Json, servers: list[Json]) -> tuple[RelayRig, int, Agent]:
+    rig = RelayRig()
+    rig.session_id = "s"
+    rig.capabilities = {"session": {"mcp": mcp}}
+    caller = rig.connect("me")
+    rig.create(caller, protocol_version=2, mcp_servers=json.dumps(servers))
+    return rig, caller, rig.agent
+
+
+def test_an_agent_of_v2_that_takes_programs_only_uses_a_callers_server() -> None:
+    rig, caller, agent = v2_opened({"stdio": {}}, [CLOCK])
+    assert len(rig.agents) == 1
+    (entry,) = agent.requests("session/new")[0]["params"]["mcpServers"]
+    assert (entry["type"], entry["command"]) == ("stdio", "/bin/relay")
+    rig.feed(RelayConnected(agent.process, 1, 7))
+    rig.host({"connectionId": "conn"})
+    rig.says(agent.process, 7, id=1, method="tools/list")
+    rig.host({"tools": []})
+    assert rig.said == [{"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}]
+    request = rig.request(caller, "s", "mcp/message", {"connectionId": "conn", "method": "roots/list"})
+    rig.says(agent.process, 7, id=rig.said[-1]["id"], result={"roots": []})
+    assert rig.rpc(caller, request)["result"] == {"roots": []}
+    assert agent.requests("mcp/message") == []
+    prompt = rig.prompt(caller, "s")
+    assert "error" not in rig.rpc(caller, prompt)
+    states = [n["params"]["update"].get("state") for n in rig.notifications(caller)]
+    assert states == ["running", "idle"]
+    ended(rig, caller)
+
+
+def test_an_agent_of_v2_that_knows_the_kind_gets_it() -> None:
+    rig, caller, agent = v2_opened({"stdio": {}, "acp": {}}, [CLOCK])
+    assert agent.requests("session/new")[0]["params"]["mcpServers"] == [CLOCK]
+    assert rig.offers == []
+    ended(rig, caller)
+
+
+def test_nothing_stands_before_an_agent_of_v2_that_is_given_no_such_server() -> None:
+    stdio = {"type": "stdio", "name": "acp", "command": "/bin/x", "args": ["acp"], "env": []}
+    rig, caller, agent = v2_opened({"stdio": {}}, [stdio])
+    assert rig.engine._context.links[agent.process].side is None
+    assert agent.requests("session/new")[0]["params"]["mcpServers"] == [stdio]
+    ended(rig, caller)
+
+
+def test_an_agent_of_v1_is_found_out_all_the_same() -> None:
+    rig, caller, _ = opened()
+    first, second = rig.agents.values()
+    assert first.requests("initialize")[0]["params"]["protocolVersion"] == 2
+    assert second.requests("initialize")[0]["params"]["protocolVersion"] == 1
+    ended(rig, caller)

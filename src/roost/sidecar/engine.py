@@ -320,8 +320,8 @@ class Engine:
 
     def _mcp_relayed(self, event: RelayEvent) -> None:
         link = self._context.links.get(event.process)
-        if link is not None and link.v1 is not None:
-            link.v1.relayed(event)
+        if link is not None and link.side is not None:
+            link.side.relayed(event)
 
     def _kill(self, link: Link) -> None:
         self._stage.start(kill_agent(self._context, link))

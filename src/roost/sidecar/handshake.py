@@ -19,6 +19,7 @@ from roost.sidecar.bootstrap import Bootstrap, give_up, handshake_failed, result
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation, TimedOut
 from roost.sidecar.launch import Launch, shown
+from roost.sidecar.mcp_relay import names_acp_server
 from roost.sidecar.payloads import Json, decoded
 
 METHOD = "initialize"
@@ -89,6 +90,8 @@ def _try(
     link = bootstrap.link
     if trial.version == 1:
         link.bridge_v1()
+    elif context.relays_mcp and names_acp_server(link.launch.mcp_servers):
+        link.relay_mcp()
     yield from _started(context, bootstrap)
     try:
         answer = yield from bootstrap.ask(METHOD, parameters(context, link.launch), patience)

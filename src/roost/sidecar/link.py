@@ -29,6 +29,7 @@ from roost.sidecar.payloads import UNREADABLE
 from roost.wire.framing import LineFramer
 
 if TYPE_CHECKING:
+    from roost.sidecar.bridge_side import BridgeSide
     from roost.sidecar.events import ServiceEvent
     from roost.sidecar.v1_side import V1Side
 
@@ -135,7 +136,8 @@ class Link:
         self.ending: Wait | None = None  # once it is being ended: settles when it is forgotten
         self.alias: tuple[bytes, bytes] | None = None  # a session id it was asked for, and the one everybody else knows
         self.queued_input = 0
-        self.v1: V1Side | None = None  # between an agent of v1 and everything here, which speaks v2
+        self.side: BridgeSide | None = None  # between the agent and everything here
+        self.v1: V1Side | None = None  # the same, where the agent speaks v1 and everything here v2
         self.last_output = stage.now
         self.brake = Brake(context, process, self._released)
         self.activity = Activity(
@@ -146,7 +148,16 @@ class Link:
         """From here on the agent speaks v1, and everybody else v2. Before anything is sent."""
         from roost.sidecar.v1_side import V1Side  # the bridge takes a while to import
 
-        self.v1 = V1Side(self._context, self, lambda message: self._take([message]), self.flush)
+        self.side = self.v1 = V1Side(self._context, self, lambda message: self._take([message]), self.flush)
+
+    def relay_mcp(self) -> None:
+        """From here on an agent of v2 may use MCP servers of its caller's own. Before anything is sent."""
+        from roost.acp.bridge.v2_agent import V2AgentBridge
+        from roost.sidecar.bridge_side import BridgeSide
+
+        self.side = BridgeSide(
+            self._context, self.process, V2AgentBridge(), lambda message: self._take([message]), self.flush
+        )
 
     # ---- from the agent
 
@@ -168,14 +179,14 @@ class Link:
                 self._overflowed()
 
     def _read(self, lines: list[bytes]) -> None:
-        if self.v1 is None:
+        if self.side is None:
             self._take(lines)
             return
         for line in lines:
             if not line.lstrip().startswith((b"{", b"[")):
                 self.activity.received_garbage(line)
             else:
-                self.v1.heard(line)
+                self.side.heard(line)
 
     def _take(self, lines: list[bytes]) -> None:
         stage = self._context.stage
@@ -278,8 +289,8 @@ class Link:
         tail = self._framer.finish()
         if tail is not None:
             self._read([tail])
-        if self.v1 is not None:
-            self.v1.end()
+        if self.side is not None:
+            self.side.end()
         self.brake.end()
         self._peer.end("the agent exited")
         self.exit.resolve(exit_code)
@@ -354,8 +365,8 @@ class Link:
 
     def flush(self) -> None:
         messages = self._peer.outgoing()
-        if self.v1 is not None:
-            messages = self.v1.sent(messages)
+        if self.side is not None:
+            messages = self.side.sent(messages)
         if not messages or self.gone or self._choked:
             return
         data = b"\n".join(messages) + b"\n"

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, get_args
 
 import msgspec
+from msgspec import Raw
 
 from roost.acp.bridge.mcp_events import McpRelayCut, McpRelayEnded, McpRelayEvent, McpRelaySaid, McpRelayWanted
-from roost.sidecar.payloads import Json, string
+from roost.sidecar.payloads import Json, items, members, string
 
 if TYPE_CHECKING:
     from roost.acp.bridge.mcp_relays import McpRelays
@@ -124,6 +125,14 @@ def tell_relays(relays: McpRelays, event: RelayEvent) -> None:
                 relays.said(channel, line)
         case RelayClosed(channel=channel):
             relays.closed(channel)
+
+
+def names_acp_server(mcp_servers: str) -> bool:
+    """Whether a session is to have servers of its caller's own; `mcp_servers` is a launch's compact JSON."""
+    if '"acp"' not in mcp_servers:
+        return False
+    servers = items(Raw(mcp_servers.encode()))
+    return any(string((members(server) or {}).get("type")) == "acp" for server in servers or [])
 
 
 def is_mcp_notice(method: str, params: Json) -> bool:

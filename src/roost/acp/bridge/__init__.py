@@ -3,6 +3,7 @@
     from roost.acp import bridge
     bridge.V1AgentBridge()     # a v1 agent seen as v2
     bridge.V1ClientBridge()    # a v2 agent seen by a v1 client
+    bridge.V2AgentBridge()     # a v2 agent with the client's own MCP servers
     bridge.first_trial()       # which of the two versions an agent speaks
 
 Each name is imported when it is first used.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from roost.acp.bridge.negotiation import GiveUp, Speak, Trial, answered_version, first_trial
     from roost.acp.bridge.v1_agent import V1AgentBridge
     from roost.acp.bridge.v1_client import V1ClientBridge
+    from roost.acp.bridge.v2_agent import V2AgentBridge
 
 _HOMES = {
     "BridgeEvent": "events",
@@ -58,6 +60,7 @@ _HOMES = {
     "first_trial": "negotiation",
     "V1AgentBridge": "v1_agent",
     "V1ClientBridge": "v1_client",
+    "V2AgentBridge": "v2_agent",
 }
 
 __all__ = [
@@ -84,6 +87,7 @@ __all__ = [
     "Trial",
     "V1AgentBridge",
     "V1ClientBridge",
+    "V2AgentBridge",
     "answered_version",
     "first_trial",
 ]

@@ -73,16 +73,7 @@ class Requests:
     # ---- dispatch
 
     def take(self, request: Called) -> None:
-        self.handle(lambda request, _: self._take(request), request, {})
-
-    def handle(self, handler: Callable[[Called, Json], None], request: Called, params: Json) -> None:
-        """Whatever a handler raises is the request's answer."""
-        try:
-            handler(request, params)
-        except RpcError as error:
-            self._bridge.client.fail(request.token, error)
-        except CodecError as error:  # nested so deeply that there is no room for more
-            self._bridge.client.fail(request.token, invalid_params(str(error)))
+        self._bridge.handle(lambda request, _: self._take(request), request, {})
 
     def _take(self, request: Called) -> None:
         method = request.method

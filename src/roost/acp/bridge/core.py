@@ -12,9 +12,9 @@ from msgspec import Raw
 from roost.acp.bridge.events import BridgeEvent, Note
 from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.losses import LOSSES, Losses
-from roost.acp.bridge.payload import Json, parse_object
+from roost.acp.bridge.payload import Json, invalid_params, parse_object
 from roost.acp.bridge.wire import Wire, rpc_error
-from roost.errors import RpcError
+from roost.errors import CodecError, RpcError
 from roost.rpc.events import Answered, Called, Failed, Notified, PeerEvent, Unmatched, Withdrawn
 from roost.rpc.messages import LIMIT_EXCEEDED
 
@@ -124,6 +124,15 @@ class BridgeCore(ABC, Generic[Session]):
                 timer[1]()
 
     # ---- for the parts
+
+    def handle(self, handler: Callable[[Called, Json], None], request: Called, params: Json) -> None:
+        """Whatever a handler of the client's request raises is the request's answer."""
+        try:
+            handler(request, params)
+        except RpcError as error:
+            self.client.fail(request.token, error)
+        except CodecError as error:  # nested so deeply that there is no room for more
+            self.client.fail(request.token, invalid_params(str(error)))
 
     def note(self, level: Literal["info", "warning"], text: str) -> None:
         self._events.append(Note(level, text))

@@ -1,4 +1,4 @@
-"""A client's own MCP servers for a v1 agent that knows none of the kind: stdio servers, relayed (MCP-10).
+"""A client's own MCP servers for an agent that knows none of the kind: stdio servers, relayed (MCP-10).
 
     session/new with an `acp` server ──► McpRelayWanted ──► offered ──► session/new with a stdio server
     the agent starts that program, and it connects back:
@@ -12,19 +12,37 @@ The program carries lines and knows nothing; the driver knows sockets and secret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 from msgspec import Raw, Struct, field
 
+from roost.acp.bridge.events import BridgeEvent
+from roost.acp.bridge.limits import BridgeLimits
+from roost.acp.bridge.losses import Losses
 from roost.acp.bridge.mcp_connection import McpConnection, decode_inner, object_or_none
 from roost.acp.bridge.mcp_events import McpRelayCut, McpRelayEnded, McpRelayWanted
 from roost.acp.bridge.payload import Json, as_text, invalid_params, parse_object
+from roost.acp.bridge.wire import Wire
 from roost.errors import LimitError, RpcError
 from roost.rpc.events import Answered, Called, Failed, Notified
 from roost.rpc.messages import INTERNAL_ERROR, LIMIT_EXCEEDED, REQUEST_CANCELLED, UNDECODABLE
 
-if TYPE_CHECKING:
-    from roost.acp.bridge.v1_agent import V1AgentBridge
+
+class RelayingBridge(Protocol):
+    """What relays need of their bridge."""
+
+    limits: BridgeLimits
+    losses: Losses
+    client: Wire
+    calls_of: dict[int, int]
+
+    def handle(self, handler: Callable[[Called, Json], None], request: Called, params: Json) -> None: ...
+
+    def is_open(self, session_id: str) -> bool: ...
+
+    def emit(self, event: BridgeEvent) -> None: ...
+
+    def note(self, level: Literal["info", "warning"], text: str) -> None: ...
 
 
 class Relay(Struct):
@@ -49,7 +67,7 @@ class Opening(Struct):
 class McpRelays:
     """All relays of one bridge."""
 
-    def __init__(self, bridge: V1AgentBridge) -> None:
+    def __init__(self, bridge: RelayingBridge) -> None:
         self.bridge = bridge
         self.open: dict[str, McpConnection] = {}  # by connectionId
         self.served: dict[int, McpConnection] = {}  # by the token of a client's request the agent works on
@@ -123,7 +141,7 @@ class McpRelays:
         token = opening.request.token
         del self._preparing[token]
         self._awaited[token] = opening
-        self.bridge.requests.handle(opening.handler, opening.request, opening.params)
+        self.bridge.handle(opening.handler, opening.request, opening.params)
         if token not in self.bridge.calls_of and self._awaited.pop(token, None) is not None:
             # Answered without the agent, who has the session and its programs still (B-02): they serve the new ids.
             session_id = opening.params.get("sessionId")
@@ -141,14 +159,13 @@ class McpRelays:
         session_id = opening.params.get("sessionId")
         if opening.request.method != "session/resume":
             session_id = None if result is None else parse_object(result).get("sessionId")
-        session = self.bridge.sessions.get(session_id) if isinstance(session_id, str) else None
-        if result is None or session is None or session.closed:
+        if result is None or not isinstance(session_id, str) or not self.bridge.is_open(session_id):
             self._end_relays(opening.relays)
             return
         # SES-14: the servers of a session are those of the latest request.
-        self._end_relays([number for number, relay in self._relays.items() if relay.session_id == session.id])
+        self._end_relays([number for number, relay in self._relays.items() if relay.session_id == session_id])
         for number in opening.relays:
-            self._relays[number].session_id = session.id
+            self._relays[number].session_id = session_id
 
     def _drop(self, opening: Opening) -> None:
         self._preparing.pop(opening.request.token, None)

@@ -226,6 +226,10 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.emit(SessionOpened(session_id, roots))
         return session
 
+    def is_open(self, session_id: str) -> bool:
+        session = self.sessions.get(session_id)
+        return session is not None and not session.closed
+
     def close_session(self, session: AgentSession) -> None:
         """Its work is over, whatever the agent does with it."""
         self.turns.stop(session)
