@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.catalogue.needs_ranges import fits, version_in
@@ -74,6 +74,7 @@ def test_what_cannot_be_understood_says_nothing(wanted: str) -> None:
     assert fits((18, 0, 0), wanted) is None
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30), st.tuples(*[st.integers(0, 40)] * 3))
 def test_any_text_is_a_range_or_says_nothing(wanted: str, version: tuple[int, int, int]) -> None:
     assert fits(version, wanted) in (True, False, None)
