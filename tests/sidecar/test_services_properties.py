@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.acp.bridge.events import CommandRun, FileWrite
@@ -168,11 +168,13 @@ class Stage:
         self.rig.advance(seconds)
 
 
+@settings(deadline=None)
 @given(st.lists(acts, min_size=2, max_size=30))
 def test_everybody_gets_one_answer_and_nothing_is_left(play: list[Any]) -> None:
     Stage().perform(play)
 
 
+@settings(deadline=None)
 @given(st.lists(calm, min_size=3, max_size=10))
 def test_a_wish_that_is_open_at_the_end_is_decided_by_then(play: list[Any]) -> None:
     stage = Stage()
