@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.interop.harness.results import Results
+pytest.register_assert_rewrite("tests.interop.harness.scenarios", "tests.interop.harness.stage")
+
+from tests.interop.harness.results import Results  # noqa: E402
 
 RESULTS = pytest.StashKey[Results]()
 

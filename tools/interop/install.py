@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from tools.interop.agents import AGENTS, DEFAULT
+from tools.interop.clients import CLIENTS
 from tools.interop.pins import Npm, Pin, PyPI, Unavailable, interpreter, npm_program, quiet_environment
 from tools.interop.spec import Agent
 
@@ -28,8 +29,9 @@ PIP_RETRIES = ["--retries=1", "--timeout=15"]
 
 def main(names: list[str]) -> int:
     """What cannot be installed is said; that its tests do not run is then their matter."""
-    wanted = [agent for name in names or ["default"] for agent in _named(name)]
-    for pin in dict.fromkeys(agent.pin for agent in wanted):
+    names = names or ["default"]
+    agents = [agent.pin for name in names for agent in _named(name)]
+    for pin in dict.fromkeys([*agents, *(pin for name in names for pin in CLIENTS.get(name, ()))]):
         if pin.installed:
             continue
         print(f"installing {pin.spec} for the interoperability tests", file=sys.stderr, flush=True)

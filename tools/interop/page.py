@@ -89,7 +89,7 @@ def _table(agents: list[Agent], tried: dict[str, Any]) -> Iterator[str]:
 def _section(agent: Agent, found: dict[str, Any]) -> Iterator[str]:
     yield f"## {agent.title}"
     yield ""
-    yield f"`{agent.pin.spec}`, run as `{' '.join([agent.program, *agent.args])}`. To set it up: {agent.setup}"
+    yield f"`roost install {agent.pin.spec}`, run as `{_run_as(agent)}`. To set it up: {agent.setup}"
     points = [f"{quirk.text}." for quirk in agent.quirks]
     for name, outcome in found.items():
         note = outcome.get("note")
@@ -101,6 +101,10 @@ def _section(agent: Agent, found: dict[str, Any]) -> Iterator[str]:
         yield ""
         for point in points:
             yield f"- {point[0].upper()}{point[1:]}"
+
+
+def _run_as(agent: Agent) -> str:
+    return " ".join([agent.program.rpartition("/")[2], *agent.args])
 
 
 def _refusal(agent: Agent, found: dict[str, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from tests.interop.harness.story import Story
 
 Scenario = Callable[[Stage], Awaitable[None]]
 
+TIERS = {"native": "by the agent's own means", "fallback": "with its transcript"}
 WORDS = 400  # of a stream that is cancelled: twenty seconds of it
 
 
@@ -142,19 +143,20 @@ async def crash(stage: Stage) -> None:
     session, turn, story = await speaking(stage, f"hold {name}")
     assert session.pid is not None
     kill(session.pid)
-    stage.model.release(name)  # an agent may put the prompt it was killed at before the next one
     async with asyncio.timeout(TURN_TIMEOUT * stage.agent.slow):
         with pytest.raises(AgentCrashed) as crashed:
             await story.follow(turn)
-    stage.note = restart = crashed.value.restart
+    stage.model.release(name)  # an agent may put the prompt it was killed at before the next one
+    restart = crashed.value.restart
     assert restart in ("restarted", "unsupported", "failed")
+    stage.note = f"started again, {TIERS['native']}"
     session = await stage.known(session)  # where it was given up, the next prompt wakes it from the journal
     story = await stage.tell(session, "Please [[say Back again.]]")
     assert story.stop_reason == "end_turn"
     assert story.text if not stage.agent.scripted else "Back again." in story.text
     if restart != "restarted":
         assert story.tier is not None
-        stage.note = f"woken by the next prompt: {story.tier}"
+        stage.note = f"the next prompt wakes the session, {TIERS[story.tier]}"
 
 
 async def resume(stage: Stage) -> None:
@@ -164,7 +166,7 @@ async def resume(stage: Stage) -> None:
     await stage.restart_daemon()
     session = await stage.resumed(session.id)
     assert session.resume_mode in ("native", "fallback")
-    stage.note = str(session.resume_mode)
+    stage.note = TIERS[session.resume_mode]
     story = await stage.tell(session, "Please [[say Here again.]]")
     assert story.stop_reason == "end_turn"
     if not stage.agent.scripted:
@@ -199,13 +201,10 @@ async def two(stage: Stage) -> None:
 
 async def end(stage: Stage) -> None:
     session, _turn, _story = await speaking(stage, f"hold {stage.fresh('ended')}")
-    loop = asyncio.get_running_loop()
-    before = loop.time()
     stage.used_up()
     async with asyncio.timeout(TURN_TIMEOUT):
         await session.close()
-    assert stage.processes() == []
-    stage.note = f"{loop.time() - before:.1f} s"
+    await stage.nothing_left()
 
 
 async def refusal(stage: Stage) -> None:
@@ -213,7 +212,7 @@ async def refusal(stage: Stage) -> None:
     with pytest.raises(SidecarError) as refused:
         await stage.open()
     assert stage.agent.refused in refused.value.message
-    assert stage.processes() == []
+    await stage.nothing_left()
     stage.note = f"{refused.value.code}"
 
 

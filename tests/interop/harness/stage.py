@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shlex
@@ -20,6 +21,7 @@ from tools.interop.spec import Agent, Place
 CALLER = "interop"
 OPEN_TIMEOUT = 40.0  # slow agents take ten seconds to start on two busy cores
 TURN_TIMEOUT = 30.0
+DYING_TIMEOUT = 2.0  # from its SIGKILL, which has been sent, to the end of a process with much memory
 MARK = "ROOST_INTEROP_RUN"
 
 Decide = Callable[[PermissionRequest], Awaitable[str]]
@@ -154,9 +156,26 @@ class Stage:
 
     # ---- processes
 
-    def processes(self) -> list[str]:
-        """What runs that was started here: `PID COMMAND`."""
-        return running_with(f"{MARK}={self._mark}")
+    async def nothing_left(self) -> None:
+        """Nothing that was started here runs any longer."""
+        await gone(f"{MARK}={self._mark}")
+
+
+async def gone(mark: str) -> None:
+    """Whatever has this mark is gone: what was killed a moment ago may be dying still."""
+    loop = asyncio.get_running_loop()
+    while left := running_with(mark):
+        with contextlib.suppress(ProcessLookupError):
+            fd = os.pidfd_open(int(left[0].split()[0]))
+            ended = loop.create_future()
+            loop.add_reader(fd, lambda ended=ended: ended.done() or ended.set_result(None))
+            try:
+                await asyncio.wait_for(ended, DYING_TIMEOUT)
+            except TimeoutError:
+                raise AssertionError(f"still there: {left}") from None
+            finally:
+                loop.remove_reader(fd)
+                os.close(fd)
 
 
 def running_with(mark: str) -> list[str]:
@@ -192,7 +211,7 @@ async def staged(agent: Agent, folder: Path) -> AsyncIterator[Stage]:
                 yield stage
             finally:
                 await stage.close()
-                assert stage.processes() == []
+                await stage.nothing_left()
 
 
 def kill(pid: int) -> None:

@@ -28,7 +28,7 @@ def _files(place: Place) -> dict[str, Any]:
 
 
 CLAUDE_AGENT = Agent(
-    name="claude-agent-acp",
+    name="claude-acp",
     title="Claude Agent",
     pin=Npm("@agentclientprotocol/claude-agent-acp", "0.49.0"),
     program="claude-agent-acp",
@@ -39,7 +39,7 @@ CLAUDE_AGENT = Agent(
 )
 
 CLAUDE_CODE = Agent(
-    name="claude-code-acp",
+    name="claude-zed",
     title="Claude Code, the older adapter",
     pin=Npm("@zed-industries/claude-code-acp", "0.16.2"),
     program="claude-code-acp",

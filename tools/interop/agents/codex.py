@@ -59,7 +59,7 @@ def _table(members: dict[str, Any]) -> list[str]:
 
 
 CODEX_RUST = Agent(
-    name="codex-acp-rust",
+    name="codex-zed",
     title="Codex, the adapter in Rust",
     pin=Npm("@zed-industries/codex-acp", "0.16.0"),
     program="codex-acp",

@@ -61,7 +61,7 @@ def _vibe_env(place: Place) -> dict[str, str]:
 
 
 VIBE = Agent(
-    name="vibe",
+    name="mistral-vibe",
     title="Mistral Vibe",
     pin=PyPI("mistral-vibe", "3.0.2", python=(3, 12)),
     program="vibe-acp",

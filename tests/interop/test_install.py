@@ -1,0 +1,100 @@
+"""What is installed for these tests, from what, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.interop.installed import installed
+from tools.interop import install, pins
+from tools.interop.agents import AGENTS, DEFAULT
+from tools.interop.pins import Npm, PyPI, Unavailable
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(pins, "CACHE", tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_every_pin_has_a_folder_of_its_own_and_names_one_version() -> None:
+    folders = {agent.pin.spec: agent.pin.folder for agent in AGENTS.values()}
+    assert len(set(folders.values())) == len(folders)
+    assert all(agent.pin.version in agent.pin.spec for agent in AGENTS.values())
+
+
+def test_the_default_set_needs_no_later_python_than_roost() -> None:
+    chosen = [AGENTS[name].pin for name in DEFAULT]
+    assert all(pin.python == (3, 11) for pin in chosen if isinstance(pin, PyPI))
+
+
+def test_without_npm_the_packages_that_bring_it_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable, match="apt-get install nodejs npm"):
+        install.install(Npm("x", "1"))
+
+
+def test_no_program_of_a_package_is_run_by_its_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    program(tmp_path, "node", "exit 0")
+    said = 'mkdir -p node_modules/@a/b && echo "$@" > said && echo "{}" > node_modules/@a/b/package.json'
+    program(tmp_path, "npm", said)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    pin = Npm("@a/b", "1.2")
+    install.install(pin)
+    assert pin.installed
+    assert "--ignore-scripts" in (pin.folder / "said").read_text()
+    assert "@a/b@1.2" in (pin.folder / "said").read_text()
+    assert [each.name for each in (cache / "npm").iterdir()] == ["@a+b@1.2"]
+
+
+def test_an_install_that_fails_leaves_nothing_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    program(tmp_path, "node", "exit 0")
+    program(tmp_path, "npm", "mkdir -p node_modules/x; echo no such package >&2; exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(Unavailable, match="no such package"):
+        install.install(Npm("x", "1"))
+    assert list((cache / "npm").iterdir()) == []
+
+
+def test_a_venv_that_is_moved_names_its_place(tmp_path: Path) -> None:
+    draft, folder = tmp_path / "draft", tmp_path / "place"
+    (draft / "bin").mkdir(parents=True)
+    (draft / "bin" / "tool").write_text(f"#!{draft}/bin/python\nrun()\n")
+    (draft / "bin" / "binary").write_bytes(b"\0" + str(draft).encode())
+    (draft / "pyvenv.cfg").write_text(f"command = python -m venv {draft}\n")
+    install._move_venv(draft, folder)
+    assert (draft / "bin" / "tool").read_text().startswith(f"#!{folder}/bin/python")
+    assert str(folder) in (draft / "pyvenv.cfg").read_text()
+    assert str(draft).encode() in (draft / "bin" / "binary").read_bytes()
+
+
+def test_a_later_python_is_looked_for_on_path_and_has_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "python3.12", "echo not installed >&2; exit 127")
+    found = program(tmp_path, "python3.13", "echo 99 1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert pins.interpreter((99, 0)) == str(found)
+    assert pins.interpreter((3, 11)) == sys.executable
+    with pytest.raises(Unavailable, match=r"Python 99\.2"):
+        pins.interpreter((99, 2))
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("", pytest.skip.Exception), ("true", pytest.fail.Exception)])
+def test_what_is_not_there_is_skipped_here_and_fails_in_ci(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="npm:x@1"):
+        installed(Npm("x", "1"))
