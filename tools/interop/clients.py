@@ -1,4 +1,4 @@
-"""The clients nobody here wrote that hold conversations with our agents, and what brings them; one exact version each."""
+"""Clients nobody here wrote that hold conversations with our agents, and what brings them; one exact version each."""
 
 from __future__ import annotations
 
