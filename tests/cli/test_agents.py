@@ -46,6 +46,8 @@ def test_the_list_says_what_can_be_run_and_why_not(root: Path) -> None:
         "installed": True,
         "reason": None,
         "hint": None,
+        "origin": None,
+        "pinned": False,
     }
     assert agents["empty"]["installed"] is False
     assert "does not exist" in agents["empty"]["reason"]

@@ -35,6 +35,7 @@ def test_what_is_printed_is_a_file_that_says_the_same(tmp_path: Path) -> None:
         "limits": {},
         "store": {"enabled": False, "limits": {}},
         "retention": {"max_age": 5.0},
+        "catalogue": {},
     }
     assert "# sleep_after = 1800.0" in result.stdout.splitlines()
 

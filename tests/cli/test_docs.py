@@ -38,7 +38,7 @@ def test_every_command_is_on_the_page(name: str) -> None:
     assert re.search(rf"\b{name}\b", titles) or name == "check"
 
 
-@pytest.mark.parametrize("name", ["run", "agents", "daemon"])
+@pytest.mark.parametrize("name", ["run", "agents", "daemon", "install"])
 def test_every_option_is_on_the_page_and_every_one_there_exists(name: str) -> None:
     command = main.get_command(click.Context(main), name)
     assert command is not None

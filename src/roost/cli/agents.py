@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 @click.command("agents")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each agent.")
 @socket_option("The daemon to ask; when none listens there, this machine is looked at as a new one would.")
+@click.option("--available", is_flag=True, help="List the agents that can be installed instead.")
 @config_option
-def command(as_json: bool, socket: str | None, config_file: str | None) -> None:
+def command(as_json: bool, available: bool, socket: str | None, config_file: str | None) -> None:
     """List the agents that can be run by name. Any command line can be run as well."""
+    if available:
+        from roost.cli.available import lines
+
+        for line in lines(config_file, as_json=as_json):
+            click.echo(line)
+        return
     import asyncio
 
     from roost.cli.configuration import wanted
@@ -71,7 +78,8 @@ def table(agents: Sequence[Agent]) -> list[str]:
     for agent in agents:
         ready = "ready" if agent.hint is None else f"ready; {agent.hint}"
         state = ready if agent.installed else f"cannot be run: {agent.reason}"
-        rows.append((agent.name, agent.version or "-", agent.source or "-", state))
+        version = f"{agent.version} (pinned)" if agent.pinned else agent.version
+        rows.append((agent.name, version or "-", agent.origin or agent.source or "-", state))
     rows = [tuple(map(reveal, row)) for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roost.catalogue.installed import with_record
 from roost.process.packages import Package, Packages, default_roots
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ SHIPPED = "shipped with Roost"
 
 @dataclass(frozen=True)
 class Agent:
-    """One line of the list. `reason` says why it cannot be run, `hint` what it may want besides."""
+    """One line of the list. `reason` says why it cannot be run, `hint` what it may want besides.
+
+    `origin` is what `roost install` had it from; None: it was put there by others. `pinned`: updates leave it.
+    """
 
     name: str
     version: str
@@ -26,6 +30,8 @@ class Agent:
     installed: bool
     reason: str | None
     hint: str | None = None
+    origin: str | None = None
+    pinned: bool = False
 
 
 # Says more of an agent than its files do.
@@ -62,12 +68,15 @@ def _entry(entry: AcpAgentEntry, known: Mapping[str, Package], look: Look | None
     if entry.installed and package.installed:  # what the daemon would run it on may be another one than we would
         return replace(found, installed=True, reason=None, hint=found.reason)
     reason = None if entry.installed else "the daemon lacks what it needs; look at its PATH"
-    return Agent(found.name, found.version, found.source, entry.installed, reason)
+    return replace(found, installed=entry.installed, reason=reason, hint=None)
 
 
 def _agent(package: Package, look: Look | None) -> Agent:
     source = SHIPPED if package.root is None else str(package.root)
     agent = Agent(package.name, package.version, source, package.installed, package.missing)
+    record = with_record(package).record
+    if record is not None:
+        agent = replace(agent, origin=record.origin, pinned=record.pinned)
     return agent if look is None or not agent.installed else look(package, agent)
 
 

@@ -35,7 +35,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         from roost.host import default_socket
 
         configured = self.config.daemon.socket
-        return self.socket or (str(_placed(self.config, configured)) if configured else default_socket())
+        return self.socket or (str(placed(self.config, configured)) if configured else default_socket())
 
 
 def wanted(config_file: str | None, socket: str | None, caller: str | None = None, *, journal: bool = True) -> Wanted:
@@ -71,7 +71,7 @@ def daemon_settings(config: Config, environment: Mapping[str, str]) -> dict[str,
         settings = RuntimeSettings(
             javascript=runtimes.javascript, python=runtimes.python, wasm_memory_bytes=runtimes.wasm_memory_bytes
         )
-    roots = [_placed(config, root) for root in config.daemon.packages]
+    roots = [placed(config, root) for root in config.daemon.packages]
     return {
         "roots": (*roots, *default_roots(environment)),
         "let_through": config.daemon.let_through,
@@ -88,11 +88,11 @@ def journal_of(config: Config, watcher: StoreWatcher | None = None) -> SqliteSto
     from roost.store.sqlite import SqliteStore
 
     named = config.store.path
-    path = _placed(config, named) if named else default_path(os.environ)
+    path = placed(config, named) if named else default_path(os.environ)
     return SqliteStore(path, limits=config.store_limits, retention=config.retention, watcher=watcher)
 
 
-def _placed(config: Config, name: str) -> Path:
+def placed(config: Config, name: str) -> Path:
     """A path in the configuration: from the user's home with `~`, else from the file's folder."""
     path = Path(name).expanduser()
     return path if config.path is None else config.path.absolute().parent / path

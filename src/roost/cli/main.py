@@ -24,14 +24,17 @@ COMMANDS = {
     "exec": "roost.cli.exec",
     "export": "roost.cli.archive:export",
     "import": "roost.cli.archive:import_",
+    "install": "roost.cli.install",
     "log": "roost.cli.log",
     "login": "roost.cli.login",
     "logout": "roost.cli.login:logout",
     "ps": "roost.cli.ps",
+    "remove": "roost.cli.install:remove",
     "resume": "roost.cli.resume",
     "rm": "roost.cli.endings:remove",
     "run": "roost.cli.run",
     "sleep": "roost.cli.endings:sleep",
+    "update": "roost.cli.install:update",
 }
 
 

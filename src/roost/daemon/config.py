@@ -22,6 +22,7 @@ import msgspec
 
 from roost.daemon.config_quirks import SECTION as QUIRKS
 from roost.daemon.config_quirks import Overrides, read_overrides
+from roost.catalogue.settings import CatalogueSettings
 from roost.errors import ConfigError
 from roost.process.runtimes.base import DEFAULT_WASM_MEMORY_BYTES
 from roost.sidecar.limits import MAY_BE_ZERO, Limits
@@ -82,6 +83,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     store: StoreSettings = StoreSettings()
     store_limits: StoreLimits = StoreLimits()
     retention: Retention = Retention()
+    catalogue: CatalogueSettings = CatalogueSettings()
     quirks: Overrides = {}
     path: Path | None = None
     given: frozenset[str] = frozenset()
@@ -96,6 +98,7 @@ SECTIONS: Final[Mapping[str, str]] = {
     "store": "store",
     "store.limits": "store_limits",
     "retention": "retention",
+    "catalogue": "catalogue",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from roost.errors import ProcessError
@@ -42,9 +43,9 @@ def plan_agent(
         python = agent.kind is FileKind.PYTHON
         command = (*agent.command, *args)
     else:
-        program = ProgramFile(
-            agent.entrypoint, str(agent.folder) if agent.folder is not None else None, _sniff(agent, read)
-        )
+        # The version's own folder, not the link `current`: an update must not change what runs already.
+        folder = None if agent.folder is None else os.path.realpath(agent.folder)
+        program = ProgramFile(agent.entrypoint, folder, _sniff(agent, read))
         command = command_for(program, runtime, tuple(args), cwd, runtimes)
         python = _runtime_kind(program.sniffed, runtime) == FileKind.PYTHON
     return SpawnPlan(command, agent_environment(own_env, agent.env, env, python=python, let_through=let_through), cwd)

@@ -1,0 +1,123 @@
+"""What this machine has for installing and running agents: platform, node, npm, Pythons, environment."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from roost.catalogue.needs_probe import node_version
+from roost.catalogue.settings import CatalogueSettings
+from roost.catalogue.tool import Finished, run_tool
+from roost.errors import CatalogueError
+from roost.process.runtimes.base import RuntimeSettings
+
+# Newer than what Roost itself runs on is looked for by name, newest first.
+_PYTHONS: Final = ("python3.14", "python3.13", "python3.12", "python3.11", "python3", "python")
+
+# What would make pip or Python look at something else than the venv; the rest of PIP_* is the user's wish.
+_NOT_FOR_PIP: Final = (
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PIP_USER",
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_ROOT",
+    "PIP_PYTHON",
+    "PIP_REQUIRE_VIRTUALENV",
+    "PIP_REQUIREMENT",
+    "PIP_QUIET",
+    "PIP_VERBOSE",
+    "PIP_REPORT",
+    "PIP_DRY_RUN",
+)
+
+# Is asked of a Python about itself: its version, whether it has pip, and whether it can make a venv with one.
+_ABOUT: Final = (
+    "import sys, importlib.util as u; print(*sys.version_info[:3], sep='.');"
+    "print(int(u.find_spec('pip') is not None), int(u.find_spec('ensurepip') is not None))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """An interpreter that agents could run on."""
+
+    path: str
+    version: str
+    has_pip: bool
+    has_ensurepip: bool
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Looked at anew each time, so that what was just installed counts."""
+
+    environment: Mapping[str, str]
+    settings: CatalogueSettings = field(default_factory=CatalogueSettings)
+    runtimes: RuntimeSettings = field(default_factory=RuntimeSettings)
+
+    @property
+    def platform(self) -> str:
+        """As the registry calls it: `linux-x86_64`, `darwin-aarch64`."""
+        machine = platform.machine().lower()
+        processor = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+        return f"{'darwin' if sys.platform == 'darwin' else 'linux'}-{processor}"
+
+    def npm(self) -> str | None:
+        return self.runtimes.find(self.settings.npm)
+
+    def node_version(self) -> str:
+        """Of the node that runs agents; empty when it is another program, or none."""
+        if os.path.basename(self.runtimes.javascript) not in ("node", "nodejs"):
+            return ""
+        found = self.runtimes.find(self.runtimes.javascript)
+        return "" if found is None else node_version(found)
+
+    def pythons(self) -> Iterator[Python]:
+        """The one that is configured, then others, no version twice."""
+        seen: set[str] = set()
+        for name in (self.runtimes.python, *_PYTHONS):
+            found = self.runtimes.find(name)
+            python = None if found is None else self._python(found)
+            if python is not None and python.version not in seen:
+                seen.add(python.version)
+                yield python
+
+    def ask(self, argv: list[str]) -> Finished:
+        return run_tool(
+            argv,
+            cwd=Path("/"),
+            env=self.environment,
+            timeout=self.settings.lookup_timeout,
+            setting="catalogue.lookup_timeout",
+        )
+
+    def npm_environment(self) -> dict[str, str]:
+        return {**self.environment, "NO_COLOR": "1", "npm_config_color": "false", "npm_config_update_notifier": "false"}
+
+    def pip_environment(self) -> dict[str, str]:
+        env = {name: value for name, value in self.environment.items() if name not in _NOT_FOR_PIP}
+        return {
+            **env,
+            "NO_COLOR": "1",
+            "PIP_NO_COLOR": "1",
+            "PIP_NO_INPUT": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_PROGRESS_BAR": "off",
+        }
+
+    def _python(self, path: str) -> Python | None:
+        try:
+            said = self.ask([path, "-I", "-c", _ABOUT])
+        except CatalogueError:
+            return None
+        lines = said.stdout.decode("ascii", "replace").splitlines()
+        if said.status != 0 or len(lines) != 2 or not re.fullmatch(r"\d+\.\d+\.\d+", lines[0]):
+            return None
+        return Python(path, lines[0], lines[1].startswith("1"), lines[1].endswith("1"))
