@@ -31,6 +31,7 @@ class SaidSession:
         self.title: str | None = None
         self.updated_at: str | None = None
         self.updates = 0
+        self.unnamed = 0  # messages of the agent without an id, in all replays
         self.clear()
 
     def clear(self) -> None:
@@ -43,14 +44,16 @@ class SaidSession:
         self._seen: set[tuple[str, str]] = set()
         self._unnamed: str | None = None  # the kind of message that chunks without an id go on with
 
-    def appears(self, kind: str, message_id: str | None = None) -> None:
+    def appears(self, kind: str, message_id: str | None = None) -> bool:
+        """Whether it is a new message."""
         if (message_id is None and self._unnamed == kind) or (kind, message_id) in self._seen:
-            return
+            return False
         if message_id is not None:
             self._seen.add((kind, message_id))
         if self.order[-1:] != [kind]:
             self.order.append(kind)
         self._unnamed = kind if message_id is None else None
+        return True
 
     def interrupt(self) -> None:
         self._unnamed = None
@@ -202,7 +205,8 @@ class Said:
                 session.turn["echo"] = echo[len(text) :]
                 self.losses["user_echo"] += 1
             else:
-                session.appears(KINDS[tag], update.get("messageId"))
+                is_new = session.appears(KINDS[tag], update.get("messageId"))
+                session.unnamed += is_new and update.get("messageId") is None
                 session.blocks[KINDS[tag]].append(update["content"])
         elif tag in ("tool_call", "tool_call_update"):
             self._tool(session, update)

@@ -19,7 +19,16 @@ SEEDS = range(3)
 V1 = [run for run in runs() if run.dialect != 2]
 # What comes of how these agents are made, and of how the recorder behaved; see the table for what it means.
 EXPECTED_LOSSES = {
-    *("client_files", "acceptance", "failed_turn", "user_echo", "mcp_sse", "mode_duplicate", "emulated_list"),
+    *(
+        "client_files",
+        "acceptance",
+        "message_id",
+        "failed_turn",
+        "user_echo",
+        "mcp_sse",
+        "mode_duplicate",
+        "emulated_list",
+    ),
     *("early_update", "late_answer", "vendor_traffic"),
 }
 
@@ -49,6 +58,8 @@ def assert_losses(play: BridgePlay, said: Said) -> None:
     for name in ("early_update", "late_answer", "failed_turn", "user_echo"):
         assert counts.get(name, 0) == said.losses[name], name
     assert counts.get("acceptance", 0) == sum(len(session.stops) for session in said.sessions.values()) + said.cleared
+    if play.agent.is_in_order:
+        assert counts.get("message_id", 0) == sum(session.unnamed for session in said.opened().values())
     assert counts.get("vendor_traffic", 0) == sum(
         line.message is not None and line.message.get("method") == "no/such_notification" for line in play.run.lines
     )

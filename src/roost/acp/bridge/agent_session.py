@@ -86,6 +86,7 @@ class AgentSession:
     def message_id(self, kind: str) -> str:
         """The id of a chunk that has none: one for all chunks of a kind that follow each other (B-03)."""
         if self._current[0] != kind:
+            self._losses.count("message_id")
             self._current = (kind, self.new_message_id())
         return self._current[1]
 
