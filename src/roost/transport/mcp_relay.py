@@ -35,7 +35,7 @@ class RelayLimits(Struct, frozen=True, kw_only=True):
 
     line_bytes: int = DEFAULT_MAX_LINE_BYTES  # one message -> the connection ends
     queued_bytes: int = 32 << 20  # waiting for a program whose agent does not read -> the connection ends
-    connections: int = 256  # programs connected at once, those that have not shown their secret yet included
+    connections: int = 1024  # programs connected at once, those that have not shown their secret yet included
     hello_timeout: float = 5.0  # seconds from connecting to a complete hello -> the connection ends
 
 
