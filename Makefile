@@ -35,7 +35,8 @@ interop: export ROOST_INTEROP_RECORD = tools/interop/results.json
 interop: $(STAMP)
 	$(PYTHON) tools/debian.py
 	$(BIN)/python -m tools.interop.install $(AGENTS)
-	$(BIN)/pytest tests/interop/test_agents.py tests/interop/test_clients_acpx.py tests/interop/test_mcp_servers.py; status=$$?; $(BIN)/python -m tools.interop.page; exit $$status
+	$(BIN)/pytest tests/interop/test_agents.py tests/interop/test_installed_by_roost.py tests/interop/test_clients_acpx.py \
+		tests/interop/test_mcp_servers.py; status=$$?; $(BIN)/python -m tools.interop.page; exit $$status
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

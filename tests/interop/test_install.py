@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,17 @@ def test_every_pin_has_a_folder_of_its_own_and_names_one_version() -> None:
     folders = {agent.pin.spec: agent.pin.folder for agent in AGENTS.values()}
     assert len(set(folders.values())) == len(folders)
     assert all(agent.pin.version in agent.pin.spec for agent in AGENTS.values())
+
+
+def test_what_roost_offers_to_install_is_what_was_tried() -> None:
+    registry = json.loads(resources.files("roost.catalogue").joinpath("registry.json").read_text())
+    offered = {entry["id"]: entry for entry in registry["agents"]}
+    for name in AGENTS.keys() & offered.keys():
+        [distribution] = offered[name]["distribution"].values()
+        pin = AGENTS[name].pin
+        assert pin.spec.partition(":")[2] == distribution["package"], name
+    untried = {"sdk-example", "sdk-dual-version", "kimi"}  # two examples, and one that is no agent any more
+    assert AGENTS.keys() - offered.keys() == untried
 
 
 def test_the_default_set_needs_no_later_python_than_roost() -> None:

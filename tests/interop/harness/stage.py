@@ -38,7 +38,9 @@ async def reject(request: PermissionRequest) -> str:
 class Stage:
     """Sessions are reused where that can be: `session()` is one that is idle, `discard()` takes it out of use."""
 
-    def __init__(self, agent: Agent, model: ModelServer, place: Place, extra: Mapping[str, str]) -> None:
+    def __init__(
+        self, agent: Agent, model: ModelServer, place: Place, extra: Mapping[str, str], root: Path | None = None
+    ) -> None:
         self.agent = agent
         self.model = model
         self.place = place
@@ -46,6 +48,7 @@ class Stage:
         self.permissions: list[PermissionRequest] = []
         self.note = ""  # what is worth telling beside "works"
         self._extra = dict(extra)
+        self._root = root
         self._journal = place.home.parent / "journal.sqlite"
         self._stack = AsyncExitStack()
         self._host: Host | None = None
@@ -57,7 +60,9 @@ class Stage:
 
     async def host(self) -> Host:
         if self._host is None:
-            self._host = await self._stack.enter_async_context(embedded(caller=CALLER, journal=self._journal))
+            self._host = await self._stack.enter_async_context(
+                embedded(caller=CALLER, journal=self._journal, roots=None if self._root is None else [self._root])
+            )
             self._host.on_permission = self._decided
         return self._host
 
@@ -123,7 +128,7 @@ class Stage:
 
     @property
     def command(self) -> str:
-        return shlex.join(self.agent.command)
+        return shlex.join(self.agent.command) if self._root is None else self.agent.name
 
     def environment(self) -> dict[str, str]:
         home = self.place.home
@@ -195,7 +200,8 @@ XDG = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state", "CA
 
 
 @asynccontextmanager
-async def staged(agent: Agent, folder: Path) -> AsyncIterator[Stage]:
+async def staged(agent: Agent, folder: Path, *, root: Path | None = None) -> AsyncIterator[Stage]:
+    """`root`: where Roost has installed it, so that it is run by its name."""
     home, cwd = folder / "home", folder / "work"
     for each in (home, cwd):
         each.mkdir(parents=True)
@@ -206,7 +212,7 @@ async def staged(agent: Agent, folder: Path) -> AsyncIterator[Stage]:
                 path = home / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
-            stage = Stage(agent, model, place, extra)
+            stage = Stage(agent, model, place, extra, root)
             try:
                 yield stage
             finally:
