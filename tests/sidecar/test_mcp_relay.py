@@ -228,7 +228,10 @@ def test_what_is_said_on_a_channel_is_no_part_of_the_session() -> None:
     rig, caller, agent = opened(journal=shelf)
     rig.says(agent.process, 7, method="notifications/progress", params={"secret": 1})
     assert rig.notifications(caller)[-1]["params"]["method"] == "notifications/progress"
-    assert "update" not in shelf.kinds("s")
+    rig.says(agent.process, 7, id=1, method="tools/call", params={"secret": 1})
+    rig.host({})
+    assert rig.said == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
+    assert shelf.kinds("s") == ["request", "decision"]  # that it connected
     ended(rig, caller)
 
 

@@ -29,6 +29,7 @@ from roost.sidecar.gen.messages import (
 )
 from roost.sidecar.journal import Kind
 from roost.sidecar.limits import Gauge
+from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
 from roost.sidecar.payloads import UNREADABLE, compact
 from roost.sidecar.redaction import redact_params
 
@@ -55,6 +56,11 @@ class Ask:
     @property
     def is_permission(self) -> bool:
         return self.inbound.method in PERMISSION_METHODS
+
+    @property
+    def is_kept(self) -> bool:
+        """What is said to an MCP server of the caller's is no part of the session's history."""
+        return self.inbound.method != MCP_MESSAGE
 
 
 class Asks:
@@ -134,7 +140,7 @@ class Asks:
         self._link.answer(ask.inbound.token, result)
 
     def _keep_question(self, ask: Ask) -> None:
-        if self.journal is not None:
+        if self.journal is not None and ask.is_kept:
             inbound = ask.inbound
             params = None if inbound.params is None else msgspec.Raw(redact_params(inbound.params))
             if ask.is_permission:
@@ -144,7 +150,7 @@ class Asks:
                 self.journal.add(Kind.REQUEST, body)
 
     def _keep_decision(self, ask: Ask, by: str, **outcome: object) -> None:
-        if self.journal is not None:
+        if self.journal is not None and ask.is_kept:
             self.journal.add(Kind.DECISION, {"id": ask.inbound.token, "by": by, **outcome})
 
     def _answer_host_request(self, inbound: Inbound, text: str | None) -> None:
