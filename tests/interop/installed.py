@@ -15,6 +15,8 @@ def installed(pin: Pin) -> None:
     """Skips locally and fails in CI when it is not there; `make test` has installed it where that is possible."""
     if not pin.installed:
         absent(f"{pin.spec}; make test installs it, or: python -m tools.interop.install")
+    if pin.lacking is not None:
+        absent(pin.lacking)
 
 
 def npm(package: str, version: str) -> Path:

@@ -104,6 +104,25 @@ def test_a_later_python_is_looked_for_on_path_and_has_to_run(tmp_path: Path, mon
         pins.interpreter((99, 2))
 
 
+@pytest.mark.parametrize(
+    ("engines", "lacking"),
+    [
+        ({}, None),
+        ({"node": ">=18"}, None),
+        ({"node": "^18 || >=20"}, None),
+        ({"node": ">=22.13"}, "node 22 or later for npm:x@1"),
+    ],
+)
+def test_a_node_that_is_too_old_is_said(
+    monkeypatch: pytest.MonkeyPatch, engines: dict[str, str], lacking: str | None
+) -> None:
+    monkeypatch.setattr(pins, "node_major", lambda: 20)
+    pin = Npm("x", "1")
+    (pin.modules / "x").mkdir(parents=True)
+    (pin.modules / "x" / "package.json").write_text(json.dumps({"engines": engines}))
+    assert pin.lacking == lacking
+
+
 @pytest.mark.parametrize(("ci", "outcome"), [("", pytest.skip.Exception), ("true", pytest.fail.Exception)])
 def test_what_is_not_there_is_skipped_here_and_fails_in_ci(
     monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +46,15 @@ class Npm:
     def installed(self) -> bool:
         return (self.modules / self.package / "package.json").is_file()
 
+    @property
+    def lacking(self) -> str | None:
+        """What this machine's node is too old for, once it is installed; npm only warns."""
+        about = json.loads((self.modules / self.package / "package.json").read_text())
+        wanted = re.search(r"\d+", str(about.get("engines", {}).get("node", "")))
+        if wanted is None or node_major() >= int(wanted[0]):
+            return None
+        return f"node {wanted[0]} or later for {self.spec}"
+
     def program(self, name: str) -> Path:
         """A program of the package. With a slash in it, a file of the package; with a star, one beside it."""
         if "*" in name:
@@ -73,6 +84,10 @@ class PyPI:
     def installed(self) -> bool:
         return (self.folder / "bin" / "python").exists()
 
+    @property
+    def lacking(self) -> str | None:
+        return None  # it has a Python of its own
+
     def program(self, name: str) -> Path:
         return self.folder / "bin" / name
 
@@ -101,6 +116,17 @@ def _version(python: str) -> tuple[int, int]:
         return int(major), int(minor)
     except (OSError, ValueError, subprocess.SubprocessError):
         return 0, 0
+
+
+@cache
+def node_major() -> int:
+    """0 where there is none."""
+    try:
+        command = ["node", "--version"]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=LOOK_TIMEOUT, check=True).stdout
+        return int(said.strip().lstrip("v").partition(".")[0])
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0
 
 
 def npm_program() -> str:

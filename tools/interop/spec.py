@@ -66,7 +66,6 @@ class Agent:
     env: Callable[[Place], dict[str, str]] = nothing
     files: Callable[[Place], dict[str, Any]] = nothing
     scripted: bool = True  # it asks a model, and so does what the directives in a prompt say
-    login: str | None = None  # the auth method it wants to be told first
     lacks: Mapping[str, str] = field(default_factory=dict)  # scenario: why it cannot be tried
     unasked: frozenset[str] = frozenset()  # of "write" and "run", what it does without asking
     own_updates: frozenset[str] = frozenset()  # kinds of updates that the pinned schema does not have

@@ -22,6 +22,10 @@ def _env(place: Place) -> dict[str, str]:
     }
 
 
+def _env_with_reasoning(place: Place) -> dict[str, str]:
+    return {**_env(place), "MAX_THINKING_TOKENS": "2048"}  # it asks for none by itself
+
+
 def _files(place: Place) -> dict[str, Any]:
     known = {"approved": [KEY[-20:]], "rejected": []}
     return {".claude.json": {"hasCompletedOnboarding": True, "customApiKeyResponses": known}}
@@ -43,11 +47,10 @@ CLAUDE_CODE = Agent(
     title="Claude Code, the older adapter",
     pin=Npm("@zed-industries/claude-code-acp", "0.16.2"),
     program="claude-code-acp",
-    env=_env,
+    env=_env_with_reasoning,
     files=_files,
     setup=SETUP,
     slow=2.0,
-    lacks={"thinking": "it asks its model for reasoning only when a prompt has its own words for it"},
     quirks=(
         Quirk("it announces a tool call twice"),
         Quirk("it does not exit at the end of its input: it is ended by a signal", "end"),

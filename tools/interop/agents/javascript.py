@@ -35,9 +35,9 @@ GEMINI = Agent(
     args=("--acp",),
     env=_gemini_env,
     files=_gemini_files,
-    login="gemini-api-key",
     setup="`GEMINI_API_KEY`, or `gemini` once by hand to sign in.",
     quirks=(
+        Quirk("it has to be logged in over ACP before it opens a session: Roost does it, with the key that is there"),
         Quirk("it announces a tool call only in the permission that it asks for, or in an update"),
         Quirk("it tells a change of mode as a message, outside any turn", "switch"),
         Quirk("it does not exit at the end of its input while a tool runs: it is ended by a signal", "end"),

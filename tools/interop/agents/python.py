@@ -97,7 +97,7 @@ FAST_AGENT = Agent(
         "run": "it has no shell unless it is started with one (`--shell`)",
         "switch": "it has one mode and no other options",
     },
-    quirks=(Quirk("it echoes the version it is asked for, and speaks v1: it is found out, and started again"),),
+    quirks=(Quirk("it echoes the version it is asked for, and speaks v1: that is known, so it is asked for 1"),),
 )
 
 
