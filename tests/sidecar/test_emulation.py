@@ -381,6 +381,38 @@ def test_a_logout_ends_a_turn_first() -> None:
     assert not alive(rig)
 
 
+def test_of_two_logouts_at_once_one_is_refused_and_a_prompt_meanwhile_is_not_lost_in_silence() -> None:
+    shelf = Shelf()
+    rig, caller, session = begun(Plain(silent=True), journal=shelf)
+    rig.prompt(caller, session)
+    say(rig.agent, "working")
+    rig.agent.hear = lambda agent, message: message.get("method") == "session/cancel"  # does not obey yet
+    first = rig.request(caller, session, "auth/logout", {})
+    second = rig.request(caller, session, "auth/logout", {})
+    waiting = rig.prompt(caller, session)
+    assert rig.rpc(caller, second)["error"]["code"] == -32600
+    rig.agent.result(rig.agent.requests("session/prompt")[0], {"stopReason": "cancelled"})
+    rig.advance(10)
+    assert rig.rpc(caller, first)["result"] == {}
+    assert rig.rpc(caller, waiting)["error"]["code"] == -32800
+    assert shelf.kinds(session).count("prompt") == 1
+    assert not shelf.sessions[session].turn_open
+    rig.leave(caller)
+    rig.assert_nothing_left()
+
+
+def test_a_logout_while_a_prompt_is_on_its_way_is_refused() -> None:
+    shelf = Shelf()
+    rig, caller, session = begun(journal=shelf)
+    shelf.stuck = True
+    rig.prompt(caller, session)
+    assert answer(rig, caller, session, "auth/logout", {})["error"]["code"] == -32600
+    shelf.stuck = False
+    rig.store()
+    rig.advance(1)
+    assert stop_reason(rig, caller) == "end_turn"
+
+
 def test_an_agent_that_logs_out_by_itself_goes_on() -> None:
     rig, caller, session = begun(Plain({"auth": {"logout": {}}}))
     assert answer(rig, caller, session, "auth/logout", {})["result"] == {}

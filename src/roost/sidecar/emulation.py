@@ -32,7 +32,7 @@ from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpResponse, AcpS
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.payloads import decoded, encoded, members
 from roost.sidecar.prompt import encode_params, exchange, session_params, session_request
-from roost.sidecar.replay import RESUME, refused, resume
+from roost.sidecar.replay import RESUME, at_work, attached, refused, resume
 from roost.sidecar.rest import alone, close_session, put_to_sleep, quiet, record_of
 from roost.sidecar.sessions import Session, settled, unknown_session
 from roost.sidecar.wake import session_of, wake
@@ -209,14 +209,21 @@ def log_out(
 ) -> Conversation[AcpResponse]:
     """The agent ends, and with it whatever it knew of a login; the next one is started by a login."""
     params["sessionId"] = encoded(session.live_id)
-    if session.turns.busy:
-        yield from cancel(context, session, encode_params({"sessionId": params["sessionId"]}))
-        yield from settled(session)
-    response = yield from exchange(context, session, LOGOUT, params)
-    if session.link.v1 is not None and session.link.v1.logged_out:
-        context.logged_out[session.id] = connection.caller.name
-        yield from put_to_sleep(context, session)
-    return response
+    if session.attaching or not (session.turns.busy or session.turn_kept):
+        return at_work(session)
+    session.attaching = True  # a prompt that came now would be lost
+    try:
+        if session.turns.busy:
+            yield from cancel(context, session, encode_params({"sessionId": params["sessionId"]}))
+            yield from settled(session)
+        response = yield from exchange(context, session, LOGOUT, params)
+        v1 = session.link.v1
+        if v1 is not None and v1.logged_out and context.sessions.find(session.id) is session:
+            context.logged_out[session.id] = connection.caller.name
+            yield from put_to_sleep(context, session)
+        return response
+    finally:
+        attached(session)
 
 
 def while_logged_out(

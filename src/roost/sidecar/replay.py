@@ -61,7 +61,7 @@ def resume(
     session.join(connection)
     yield from settled(session)
     if session.turns.busy or not session.turn_kept or session.attaching:
-        return refused(session.id, RpcError(INVALID_REQUEST, "Invalid request: the session is at work"))
+        return at_work(session)
     v1 = session.link.v1
     from_journal = v1 is not None and not v1.attaches("load")
     if from_journal and not isinstance(wanted.replay_from, v2.ReplayFromStart):
@@ -74,10 +74,8 @@ def resume(
             return (yield from _journal_replays(context, connection, session, params))
         return (yield from _agent_replays(context, session, params))
     finally:
-        session.attaching = False
         session.last_used = context.stage.now
-        if not session.cancelling:
-            session.call_up(session.life is Life.LIVE)
+        attached(session)
 
 
 def refused(session_id: str, error: RpcError) -> AcpSessionRpcResponse:
@@ -86,6 +84,17 @@ def refused(session_id: str, error: RpcError) -> AcpSessionRpcResponse:
     if error.data is not None:
         told["data"] = error.data
     return AcpSessionRpcResponse(session_id, response_line(None, {"error": told}).decode())
+
+
+def at_work(session: Session) -> AcpSessionRpcResponse:
+    return refused(session.id, RpcError(INVALID_REQUEST, "Invalid request: the session is at work"))
+
+
+def attached(session: Session) -> None:
+    """The end of `Session.attaching`: prompts that waited go on, unless the session is over."""
+    session.attaching = False
+    if not session.cancelling:
+        session.call_up(session.life is Life.LIVE)
 
 
 def _invalid(text: str, field: str) -> RpcError:
