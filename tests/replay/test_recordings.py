@@ -47,7 +47,7 @@ def test_the_recordings_are_small_and_all_there() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "plain", "Grüße, 世界! 🦉\n\ttab", 'quote " and \\ and \x1b[0m', "user@example.com 4711", "/home/me/x.py"],
+    ["", "plain", "Grüße, 世界! 🦉\n\ttab", 'quote " and \\ and \x1b[0m', "user@example.com 4711", "/srv/me/x.py"],
 )
 def test_filler_has_the_length_and_the_shape_of_what_it_stands_for(text: str) -> None:
     made = filler(text)
@@ -64,7 +64,7 @@ def test_filler_has_the_length_and_the_shape_of_what_it_stands_for(text: str) ->
     [
         ("/workspace/hello.txt", "/workspace/hello.txt"),
         ("rel/dir", "rel/dir"),
-        ("/home/me/plan.md", "/workspace/aoae.aa"),
+        ("/srv/me/plan.md", "/workspace/aoae.aa"),
         ("/tmp/x1", "/workspace"),
         ("a name with spaces", "a eaae eoee aaaoea"),
     ],
@@ -84,7 +84,7 @@ def test_ids_and_kinds_stay_and_what_an_agent_keeps_to_itself_goes() -> None:
                 "toolCallId": "t1",
                 "kind": "edit",
                 "title": "Edit",
-                "rawInput": {"path": "/home/me/x", "/home/me": 1},
+                "rawInput": {"path": "/srv/me/x", "/srv/me": 1},
                 "_meta": {"kind": "private"},
             },
         },
@@ -98,7 +98,7 @@ def test_ids_and_kinds_stay_and_what_an_agent_keeps_to_itself_goes() -> None:
         "t1",
     )
     assert update["title"] == filler("Edit")
-    assert update["rawInput"] == {"path": filler("/home/me/x"), filler("/home/me"): 1}
+    assert update["rawInput"] == {"path": filler("/srv/me/x"), filler("/srv/me"): 1}
     assert update["_meta"] == {"kind": filler("private")}
 
 
