@@ -102,6 +102,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if after.scheme not in ("http", "https") or (before.scheme == "https" and after.scheme == "http"):
+            fp.close()
             raise urllib.error.URLError(f"it redirects to {shown_url(newurl)}, which is not followed")
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
         if request is not None and (before.scheme, before.netloc) != (after.scheme, after.netloc):
@@ -119,6 +120,7 @@ def _opener() -> urllib.request.OpenerDirector:
         urllib.request.HTTPErrorProcessor(),
         urllib.request.HTTPDefaultErrorHandler(),
         _Redirects(),
+        urllib.request.UnknownHandler(),
     ):
         opener.add_handler(handler)
     return opener

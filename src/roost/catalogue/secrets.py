@@ -26,7 +26,7 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
     text = _TELLING.sub(rf"\1{HIDDEN}", text)
     text = _BEARER.sub(rf"\1 {HIDDEN}", text)
     text = _NPM_TOKEN.sub(HIDDEN, text)
-    for name, value in environment.items():
-        if len(value) >= _SHORTEST and _SECRET_NAME.search(name):
-            text = text.replace(value, HIDDEN)
+    secrets = [value for name, value in environment.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST]
+    for value in sorted(secrets, key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
     return text
