@@ -199,6 +199,22 @@ async def test_a_listing_has_no_more_than_its_bound(make: Make) -> None:
     await store.close()
 
 
+async def test_an_id_of_somebody_else_is_told_from_ones_own(store: Store) -> None:
+    store.write([opened("me/a"), opened("you/b/c", owner="you")])
+
+    async def strange(owner: str) -> list[str]:
+        return [
+            name
+            for name in ("a", "live-me/a", "b/c", "live-you/b/c", "you/b/c", "c", "")
+            if await store.is_strangers(owner, name)
+        ]
+
+    assert await strange("me") == ["b/c", "live-you/b/c"]
+    assert await strange("you") == ["a", "live-me/a"]
+    assert await strange("nobody") == ["a", "live-me/a", "b/c", "live-you/b/c"]
+    assert not await store.is_strangers("me", "\ud800")
+
+
 async def test_a_prefix_finds_own_sessions_only(store: Store) -> None:
     store.write([opened("abc"), opened("abd"), opened("ab"), opened("b%"), opened("abx", owner="you")])
 

@@ -19,6 +19,7 @@ from roost.acp.view import SessionView
 from roost.host import Host, Session, connect
 from roost.sidecar.gen.messages import AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.journal import Entry, Kind, StoredSession
+from roost.sidecar.naming import key_of
 from roost.store.sqlite import SqliteStore
 from tests.acp.views import plain_view, update_of
 from tests.cli.rig import ended
@@ -114,7 +115,8 @@ class House:
         store = SqliteStore(self.journal, check=True)
         await store.open()
         try:
-            return await store.session(session_id), [entry async for entry in store.entries(session_id)]
+            key = key_of(ME, session_id)
+            return await store.session(key), [entry async for entry in store.entries(key)]
         finally:
             await store.close()
 

@@ -161,7 +161,9 @@ class Player:
         self.rig.advance(seconds)
 
     def _agent(self, index: int) -> Agent | None:
-        process = self.rig.engine.process_of(self.sessions[index % len(self.sessions)])
+        process = self.rig.engine.process_of(
+            self.sessions[index % len(self.sessions)], self.rig.engine.caller_of(self.caller) or ""
+        )
         agent = self.rig.agents.get(process or "")
         return None if agent is None or agent.exited else agent
 

@@ -40,6 +40,8 @@ from roost.sidecar.journal import (
 )
 from roost.sidecar.launch import AgentProgram, Launch
 from roost.sidecar.limits import Limits
+from roost.sidecar.naming import id_in
+from roost.sidecar.sessions import Session
 
 Json = dict[str, Any]
 
@@ -151,12 +153,28 @@ class Agent:
         return [message for message in self.heard if "method" not in message]
 
 
+class Keyed(dict[str, Any]):
+    """By key; a session can be found by its id alone, too, which does for tests of one caller."""
+
+    def _key(self, key: object) -> str:
+        return next((known for known in self if key in (known, id_in(known))), "")
+
+    def __getitem__(self, key: str) -> Any:
+        return super().__getitem__(self._key(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(self._key(key) or key, value)
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self._key(key))
+
+
 class Shelf:
     """A journal as plain as can be; outlives the rig, as a file outlives a daemon."""
 
     def __init__(self) -> None:
-        self.sessions: dict[str, StoredSession] = {}
-        self.entries: dict[str, list[Entry]] = {}
+        self.sessions: dict[str, StoredSession] = Keyed()
+        self.entries: dict[str, list[Entry]] = Keyed()
         self.keys: dict[tuple[str, str], StoredPrompt] = {}
         self.versions: dict[str, int] = {}
         self.opened = 0.0  # its clock
@@ -243,6 +261,10 @@ class Rig:
     def agent(self) -> Agent:
         """The one started last."""
         return self.agents[next(reversed(self.agents))]
+
+    def session(self, session_id: str) -> Session | None:
+        """The engine's own, of the first caller that has it."""
+        return next((session for session in self.engine._context.sessions if session.id == session_id), None)
 
     def assert_nothing_left(self) -> None:
         """Everybody was answered, every process is accounted for, every table is empty, and no timer is left."""
@@ -428,6 +450,9 @@ class Rig:
                 assert not command.bug, command.text
                 self.notes.append(command)
 
+    def _stored(self) -> dict[str, Any]:
+        return {**self.records, **({} if self.shelf is None else self.shelf.sessions)}
+
     def look_up(self, query: commands.Query) -> Any:
         match query:
             case commands.AgentQuery(agent_type=agent_type):
@@ -435,7 +460,10 @@ class Rig:
             case commands.AgentsQuery():
                 return [AcpAgentEntry(name, True, program.entrypoint) for name, program in self.programs.items()]
             case commands.SessionQuery(session_id=session_id):
-                return self.records.get(session_id) or (self.shelf and self.shelf.sessions.get(session_id))
+                return self._stored().get(session_id)
+            case commands.StrangerQuery(caller=caller, session_id=session_id):
+                others = [session for session in self._stored().values() if session.owner != caller]
+                return any(session_id in (session.name, session.live_id) for session in others)
             case commands.SessionsQuery(caller=caller, after=after, limit=limit) if self.shelf is not None:
                 own = [session for session in self.shelf.sessions.values() if session.owner == caller]
                 own.sort(key=lambda session: (session.created_at, session.session_id), reverse=True)
@@ -447,7 +475,7 @@ class Rig:
             case commands.PromptQuery(session_id=session_id, key=key) if self.shelf is not None:
                 return self.shelf.keys.get((session_id, key))
             case commands.TranscriptQuery(session_id=session_id, cwd=cwd):
-                return f"{cwd}/{session_id}.md"
+                return f"{cwd}/{id_in(session_id)}.md"
         return None
 
     def store(self, failure: str | None = None) -> None:

@@ -27,7 +27,7 @@ def exits(rig: Rig, caller: int) -> list[AcpAgentExitedEvent]:
 @pytest.mark.parametrize("before", Life)
 def test_a_session_moves_as_the_table_says_and_a_wrong_move_is_noted_as_a_bug(before: Life, after: Life) -> None:
     rig, _, session_id = opened()
-    session = rig.engine._context.sessions.find(session_id)
+    session = rig.session(session_id)
     assert session is not None
     session.life = before
     session.move(after)
@@ -219,7 +219,7 @@ def test_an_agent_that_crashes_as_soon_as_it_is_back_is_restarted_again() -> Non
 
 def test_a_great_budget_does_not_lead_to_waits_without_end() -> None:
     rig, caller, session = opened(restarts=3000)
-    found = rig.engine._context.sessions.find(session)
+    found = rig.session(session)
     assert found is not None
     found.restarts = 2500
     rig.agent.exit(1)
@@ -266,14 +266,14 @@ def test_the_exit_of_an_agent_that_was_never_started_is_an_error_that_says_so() 
 
 def test_a_closed_session_and_one_given_up_have_ended_and_a_good_end_is_no_error() -> None:
     rig, caller, session = opened()
-    closed = rig.engine._context.sessions.find(session)
+    closed = rig.session(session)
     rig.close(caller, session)
     assert closed is not None
     assert closed.life is Life.ENDED
     assert not [note for note in rig.notes if note.level == "error"]
     rig.capabilities = {}
     session = rig.create(caller).session_id
-    given_up = rig.engine._context.sessions.find(session)
+    given_up = rig.session(session)
     rig.agent.exit(1)
     assert given_up is not None
     assert given_up.life is Life.ENDED

@@ -19,6 +19,7 @@ from roost.sidecar.gen.messages import (
     AcpSessionResumedResponse,
 )
 from roost.sidecar.journal import StoredLaunch, StoredSession
+from roost.sidecar.naming import key_of
 from roost.wire.decode import decode
 from tests.sidecar.rig import Agent, Json, Rig, Shelf
 from tests.sidecar.test_v1_side import LOAD, V1, ended, say, stop_reason, updates
@@ -135,8 +136,8 @@ def fill(shelf: Shelf, count: int, agent_type: str, base: float) -> list[str]:
         )
         name = f"{agent_type}-{index:04}"
         when = base + index // 2  # two at the same moment
-        shelf.sessions[name] = StoredSession(
-            session_id=name, live_id=name, owner="me", launch=launch, created_at=when, updated_at=when
+        shelf.sessions[key_of("me", name)] = StoredSession(
+            session_id=key_of("me", name), live_id=name, owner="me", launch=launch, created_at=when, updated_at=when
         )
         shelf.entries[name] = []
         names.append(name)

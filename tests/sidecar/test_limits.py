@@ -143,7 +143,7 @@ def test_a_request_that_timed_out_does_not_count_any_more() -> None:
 
 def test_a_prompt_over_the_limit_keeps_the_preamble_for_the_next_one() -> None:
     rig, caller, session = opened(requests_per_session=1)
-    found = rig.engine._context.sessions.find(session)
+    found = rig.session(session)
     assert found is not None
     found.preamble = "remember"
     rig.request(caller, session, "_slow")

@@ -216,7 +216,7 @@ def test_a_crash_while_a_session_is_restored_is_no_reason_to_try_another_version
     rig.agent.exit(1)
     rig.advance(30)
     assert asked(rig) == [2, 1, 1]
-    assert rig.engine._context.sessions.find(session) is None
+    assert rig.session(session) is None
     left(rig, caller)
 
 

@@ -146,7 +146,7 @@ def test_updates_after_the_end_are_told_while_idle_and_begin_no_turn(kept: bool)
     rig.agent.update(sessionUpdate="tool_call_update", toolCallId="unknown", status="completed")
     rig.advance(1)
     assert updates(rig, caller)[-3:] == ["idle", "agent_message_chunk", "tool_call_update"]
-    found = rig.engine._context.sessions.find(session)
+    found = rig.session(session)
     assert found is not None
     assert not found.is_busy
     if rig.shelf is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+Place = tuple[str, str]  # of a session: whose it is, and the id it has there
 UNKNOWN = ""  # a process that is not known any more
 
 
@@ -15,9 +16,8 @@ class Violation(AssertionError):
 
 
 class Owned(msgspec.Struct):
-    """A session that was opened, and for whom. Only its owner closes it; a crash may end it unseen."""
+    """A session that was opened. Only its owner closes it; a crash may end it unseen."""
 
-    owner: str
     process: str
 
 
@@ -27,7 +27,7 @@ class Asked(msgspec.Struct):
     unknown: str | None = None  # the session it names is not the caller's: the only answer there is
     base: tuple[str, int] | None = None
     live: bool = False  # its session runs
-    deletes: str | None = None
+    deletes: Place | None = None
 
 
 class Ended(msgspec.Struct):

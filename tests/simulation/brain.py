@@ -150,7 +150,16 @@ class Brain:
     def _new(self, request: Json) -> None:
         chosen: Any = f"s-{self._process.name}"
         if "colliding" in self._vices:
-            known = [*self._world.ledger.sessions, chosen, "", None, 7, "the same", "é \u2028", "long" * 300]
+            known = [
+                *(known for _, known in self._world.ledger.sessions),
+                chosen,
+                "",
+                None,
+                7,
+                "the same",
+                "é \u2028",
+                "long" * 300,
+            ]
             chosen = self._random.choice(known)
         for _ in range(self._random.randrange(4)):
             self._later(self.update)

@@ -165,7 +165,7 @@ class Client:
 
     @property
     def _own(self) -> list[str]:
-        return [sid for sid, owned in self.world.ledger.sessions.items() if owned.owner == self.token]
+        return [session_id for token, session_id in self.world.ledger.sessions if token == self.token]
 
     def _answer(self) -> None:
         """One of the questions, perhaps not the oldest."""
@@ -207,7 +207,9 @@ class Client:
         random, own = self.world.random, self._own
         if own and random.random() < 0.93:
             return random.choice(own)
-        return random.choice([*self.world.ledger.sessions, "", "nowhere", "s-acp-agent-1"])
+        return random.choice(
+            [*(session_id for _, session_id in self.world.ledger.sessions), "", "nowhere", "s-acp-agent-1"]
+        )
 
     def _marked(self, **params: Any) -> str:
         return json.dumps({**params, "by": self.token})

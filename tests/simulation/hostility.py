@@ -39,7 +39,7 @@ def bad_hello(client: Client, random: Random) -> None:
 
 def something(client: Client, random: Random) -> None:
     """One attack."""
-    everybody = list(client.world.ledger.sessions)
+    everybody = [session_id for _, session_id in client.world.ledger.sessions]
     foreign = random.choice(everybody or ["nowhere"])
     match random.choices(range(9), (20, 15, 15, 10, 10, 5, 2, 2, 2))[0]:
         case 0:

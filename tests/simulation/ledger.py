@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from roost.sidecar import commands, events
+from roost.sidecar import commands, events, naming
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
@@ -27,7 +27,7 @@ from roost.sidecar.gen.messages import (
     decode_acp_event,
 )
 from tests.simulation import invariants
-from tests.simulation.accounts import UNKNOWN, Asked, Ended, Heard, Owned
+from tests.simulation.accounts import UNKNOWN, Asked, Ended, Heard, Owned, Place
 from tests.simulation.brain import key_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class Ledger:
         self.processes = {UNKNOWN: Heard(gone=True, forgotten=True)}
         self.clients: dict[int, Client] = {}  # by connection number, as long as it is there
         self.gone_clients: set[int] = set()
-        self.sessions: dict[str, Owned] = {}
+        self.sessions: dict[Place, Owned] = {}
+        self.had: set[Place] = set()  # besides
         self.lines: dict[tuple[str, int], str] = {}  # what was printed under a number
         self.open: dict[tuple[int, int], Asked] = {}
         self.loads: set[int] = set()
@@ -84,9 +85,9 @@ class Ledger:
                 client = self.clients.pop(number)
                 self.gone_clients.add(number)
                 if not client.named:
-                    for session_id, owned in list(self.sessions.items()):
-                        if owned.owner == client.token:
-                            self._close(session_id)
+                    for place in list(self.sessions):
+                        if place[0] == client.token:
+                            self._close(place)
             case events.CallerAnswered(connection=number, callback=callback, payload=answer):
                 callbacks = self.clients[number].callbacks
                 self._silent = callback not in callbacks
@@ -97,15 +98,15 @@ class Ledger:
                 self.require(not heard.gone, f"{process}: its end was told twice")
                 heard.gone = True
                 self._going = process
-                session = next((sid for sid, owned in self.sessions.items() if owned.process == process), None)
-                if session is not None and self._world.running_process(session) == process:
+                place = next((place for place, owned in self.sessions.items() if owned.process == process), None)
+                if place is not None and self._world.running_process(place) == process:
                     listeners = [client for client in self.clients.values() if process in client.reader.seen]
-                    self.crashed[process] = (session, listeners)
+                    self.crashed[process] = (place[1], listeners)
             case events.RecordLoaded(ticket=ticket):
                 self.loads.discard(ticket)
             case events.ShutdownRequested():
-                for session_id in list(self.sessions):
-                    self._close(session_id)
+                for place in list(self.sessions):
+                    self._close(place)
 
     def _asked(self, number: int, request: int, payload: Any) -> None:
         client = self.clients[number]
@@ -118,31 +119,31 @@ class Ledger:
                 | AcpCloseSessionRequest(session_id=session_id)
                 | AcpResumeSessionRequest(session_id=session_id)
             ):
-                owned = self.sessions.get(session_id)
+                place = (client.token, session_id)
+                owned = self.sessions.get(place)
                 client.interested.add(session_id)
-                if owned is not None and owned.owner == client.token:
-                    running = self._world.running_process(session_id)
+                if owned is not None:
+                    running = self._world.running_process(place)
                     asked.live = running is not None
                     owned.process = running or owned.process
                     joins = not (isinstance(payload, AcpSessionRequest) and payload.method.startswith("_roost/"))
                     if joins and not invariants.waits_for_the_journal(self._world, owned.process):
                         asked.base = (owned.process, self.processes[owned.process].number)
                     if isinstance(payload, AcpCloseSessionRequest) and self._admitted(client):
-                        self._close(session_id)
+                        self._close(place)
                 elif not isinstance(payload, AcpResumeSessionRequest) and not self.may_know(client, session_id):
                     self._only_a_reply = True
                     if self._admitted(client) and not _is_refused_anyway(payload, self._world.store is not None):
                         asked.unknown = session_id
                 if isinstance(payload, AcpSessionRequest) and payload.method == "_roost/delete":
-                    asked.deletes = session_id
+                    asked.deletes = place
                     if owned is not None:  # whatever is answered: it may be ended while it is started again
                         self.crashed.pop(owned.process, None)
 
     def may_know(self, client: Client, session_id: str) -> bool:
         """It may be the caller's after all: just being opened, at rest since it crashed, or deleted meanwhile."""
-        session = self._world.engine._context.sessions.find(session_id)
-        if session is not None:
-            return session.owner is self._world.engine._context.callers.connections[client.number].caller
+        if self._world.session((client.token, session_id)) is not None:
+            return True
         store = self._world.store
         return client.named and store is not None and (client.token, session_id) in store.owners
 
@@ -150,8 +151,9 @@ class Ledger:
         count = sum(1 for number, _ in self.open if number == client.number)
         return count <= self._world.limits.requests_per_connection
 
-    def _close(self, session_id: str) -> None:
-        owned = self.sessions.pop(session_id)
+    def _close(self, place: Place) -> None:
+        owned = self.sessions.pop(place)
+        self.had.add(place)
         self.processes[owned.process].closed = True
         self.crashed.pop(owned.process, None)
 
@@ -170,16 +172,19 @@ class Ledger:
                 asked = self.open.pop((number, request), None)
                 if asked is None:
                     self.violated(f"connection {number}: request {request} is answered, and was not open")
-                elif asked.deletes in self.sessions and isinstance(response, AcpSessionRpcResponse):
+                elif (
+                    asked.deletes is not None
+                    and asked.deletes in self.sessions
+                    and isinstance(response, AcpSessionRpcResponse)
+                ):
                     self._close(asked.deletes)
                 if isinstance(response, AcpSessionClosedResponse):
-                    alive = engine._context.sessions.find(response.session_id)
                     client = self.clients.get(number)
-                    own = client is not None and alive is not None and alive.owner.name == client.token
-                    kept = own and alive is not None and alive.journal is not None
+                    alive = None if client is None else self._world.session((client.token, response.session_id))
+                    kept = alive is not None and alive.journal is not None
                     self.require(not kept, f"session {response.session_id} was closed, and is there")
                 if isinstance(response, (AcpSessionCreatedResponse, AcpSessionResumedResponse)):
-                    self._opened(number, response.session_id, getattr(response, "pid", None), engine)
+                    self._opened(number, response.session_id, getattr(response, "pid", None))
             case commands.Publish(connection=number, payload=payload):
                 self._count(number)
                 if payload[0] == EXITED_TAG:
@@ -232,32 +237,36 @@ class Ledger:
         elif not left or number not in self.gone_clients:
             self.violated(f"something for connection {number}, which is not there")
 
-    def _opened(self, number: int, session_id: str, pid: int | None, engine: Engine) -> None:
+    def _opened(self, number: int, session_id: str, pid: int | None) -> None:
         client = self.clients.get(number)
-        session = engine._context.sessions.find(session_id)
-        if session is None:
-            self._gone_at_once(session_id, pid, client)
-            return
         if client is None:  # only one that was open already, or that is in the journal
-            if session.journal is not None:
-                self.sessions.setdefault(session_id, Owned(session.owner.name, session.link.process))
-            self.require(session_id in self.sessions, f"session {session_id} was opened for somebody who has left")
+            alive = [session for session in self._world.engine._context.sessions if session.id == session_id]
+            kept = [session for session in alive if session.journal is not None]
+            for session in kept:
+                self.sessions.setdefault((session.owner.name, session_id), Owned(session.link.process))
+            known = kept or any(name == session_id for _, name in self.sessions)
+            self.require(known or not alive, f"session {session_id} was opened for somebody who has left")
             return
+        place = (client.token, session_id)
+        found = self._world.session(place)
+        if found is None:
+            self._gone_at_once(place, pid)
+            return
+        session = found
         process = session.link.process
         heard = self.processes[process]
         self.require(heard.owner == client.token, f"{client} was given a session on {process} of {heard.owner}")
-        owned = self.sessions.get(session_id)
+        owned = self.sessions.get(place)
         if owned is None or owned.process != process:
             if owned is not None and not self._may_be_gone(owned):
-                self.violated(f"session {session_id} of {owned.owner} was opened again for {client}")
-            self.sessions[session_id] = Owned(client.token, process)
+                self.violated(f"session {session_id} was opened again for {client}")
+            self.sessions[place] = Owned(process)
 
-    def _gone_at_once(self, session_id: str, pid: int | None, client: Client | None) -> None:
+    def _gone_at_once(self, place: Place, pid: int | None) -> None:
         """Its agent had exited while the journal took it, and now that can be told."""
         process = next((process.name for process in self._world.processes.values() if process.pid == pid), None)
-        self.require(self._world.store is not None, f"session {session_id} was opened, and is not there")
-        if client is not None:
-            self.sessions[session_id] = Owned(client.token, process or UNKNOWN)
+        self.require(self._world.store is not None, f"session {place[1]} was opened, and is not there")
+        self.sessions[place] = Owned(process or UNKNOWN)
 
     def _ended(self, payload: bytes) -> None:
         """A crash is told to a connection, perhaps not the first."""
@@ -267,21 +276,25 @@ class Ledger:
         if process in self.ended:
             return
         store, owner = self._world.store, self.processes[process].owner
-        if store is not None and session_id in store.sessions_kept:  # opened for somebody who had left, or woken
-            self.sessions.setdefault(session_id, Owned(owner, process))
-        owned = self.sessions.get(session_id)
+        place = (owner, session_id)
+        if (
+            store is not None and naming.key_of(*place) in store.sessions_kept
+        ):  # opened for somebody who had left, or woken
+            self.sessions.setdefault(place, Owned(process))
+        owned = self.sessions.get(place)
         if owned is None:
             self.violated(f"the end of {process} is told after {session_id} was closed")
             return
-        successor = self._world.running_process(session_id)
+        successor = self._world.running_process(place)
         if event.restart == "restarted":
             self.require(successor not in (None, process), f"{session_id} was restarted, and nothing runs")
             owned.process = successor or process
         else:
             self.require(successor is None, f"{session_id} was evicted, and is still there")
             successor = None
-            if self._world.store is None or session_id not in self._world.store.sessions_kept:
-                del self.sessions[session_id]  # else it is only asleep
+            if store is None or naming.key_of(*place) not in store.sessions_kept:
+                self.had.add(place)
+                del self.sessions[place]  # else it is only asleep
         self.ended[process] = Ended(session_id, successor)
 
     def _may_be_gone(self, owned: Owned) -> bool:
@@ -299,7 +312,7 @@ class Ledger:
     def require_kept(self, session_id: str, process: str, number: int) -> None:
         """What a caller hears of a session that is kept is in the journal."""
         store = self._world.store
-        session = self._world.engine._context.sessions.find(session_id)
+        session = self._world.session((self.processes[process].owner, session_id))
         kept = session is not None and session.journal is not None and session.link.process == process
         if store is not None and kept and not self.is_bridged(process):
             replayed = number <= (self._world.processes[process].brain.attached_at or 0)

@@ -82,14 +82,14 @@ class Reader:
         match event:
             case AcpSessionEvent(session_id=session_id, notification=text):
                 self._require(session_id in self._client.interested, f"hears session {session_id}, unasked")
-                place = PLACE.search(text)
-                if place is not None:
-                    self._numbered(session_id, place[1], int(place[2]), text)
+                printed = PLACE.search(text)
+                if printed is not None:
+                    self._numbered(session_id, printed[1], int(printed[2]), text)
                 else:
-                    owned = self._ledger.sessions.get(session_id)
-                    self._require(
-                        owned is None or owned.owner == self._client.token, f"hears {session_id}, a foreign one"
-                    )
+                    place = (self._client.token, session_id)
+                    own = place in self._ledger.sessions or place in self._ledger.had
+                    everybody = [owner for owner, known in self._ledger.sessions if known == session_id]
+                    self._require(own or not everybody, f"hears {session_id}, a foreign one")
             case AcpAgentStderrEvent(process_id=process, chunk=chunk):
                 if process == "" and chunk.startswith(b"[roost] "):
                     return
@@ -119,7 +119,7 @@ class Reader:
             f"event {number} of {process} was {line!r} and arrived as {text!r}",
         )
         self._ledger.require_kept(session_id, process, number)
-        running = self._client.world.running_process(session_id)
+        running = self._client.world.running_process((self._client.token, session_id))
         if running is not None and not self._ledger.processes[process].closed:
             self._require(running == process, f"session {session_id} of {running} heard as of {process}")
 
@@ -182,7 +182,7 @@ class Reader:
 
     def _opened(self, session_id: str, asked: Asked, *, resumed: bool, forgetful: bool) -> None:
         self._client.interested.add(session_id)
-        owned = self._ledger.sessions.get(session_id)
+        owned = self._ledger.sessions.get((self._client.token, session_id))
         if owned is None:
             return
         process = owned.process

@@ -101,7 +101,7 @@ class SimulatedStore:
                 session_id = session.session_id
                 self.sessions_kept[session_id] = msgspec.structs.replace(session, created_at=self._world.loop.now)
                 self.entries_kept[session_id] = []
-                self.owners.add((session.owner, session_id))
+                self.owners.add((session.owner, session.name))
             case ChangeSession(session_id, fields) if session_id in self.sessions_kept:
                 self.sessions_kept[session_id] = msgspec.structs.replace(self.sessions_kept[session_id], **fields)
             case DeleteSession(session_id):
@@ -138,6 +138,11 @@ class SimulatedStore:
             await asyncio.sleep(self._random.choice((0.0, 0.1, 3.0)))
         elif self.mood == "silent" and self._random.random() < 0.2:
             await asyncio.sleep(50.0)
+
+    async def is_strangers(self, owner: str, name: str) -> bool:
+        await self._ponder()
+        others = [session for session in self.sessions_kept.values() if session.owner != owner]
+        return any(name in (session.name, session.live_id) for session in others)
 
     async def session(self, session_id: str) -> StoredSession | None:
         await self._ponder()

@@ -25,12 +25,14 @@ from roost.sidecar import commands, events
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import AcpCloseSessionRequest
 from roost.sidecar.limits import Limits
+from roost.sidecar.naming import id_in
+from roost.sidecar.sessions import Session
 from tests.simulation import invariants
-from tests.simulation.accounts import Violation
+from tests.simulation.accounts import Place, Violation
 from tests.simulation.client import NO_LIMIT, Client
 from tests.simulation.ledger import Ledger
 from tests.simulation.loop import VirtualLoop
-from tests.simulation.process import Catalogue, Process, Runner
+from tests.simulation.process import OWNER_VARIABLE, Catalogue, Process, Runner
 from tests.simulation.store import SimulatedStore
 
 MAX_CLIENTS = 6
@@ -98,9 +100,17 @@ class World:
         if self.tracing:
             self.log.append(f"{self.loop.now:10.3f} {form % values}")
 
-    def running_process(self, session_id: str) -> str | None:
-        """Which process a session runs on, by the engine's table."""
-        session = self.engine._context.sessions.find(session_id)
+    def session(self, place: Place) -> Session | None:
+        """A live session, by the engine's table."""
+        token, session_id = place
+        for session in self.engine._context.sessions:
+            if session.id == session_id and session.link.launch.env.get(OWNER_VARIABLE) == token:
+                return session
+        return None
+
+    def running_process(self, place: Place) -> str | None:
+        """Which process a session runs on."""
+        session = self.session(place)
         return None if session is None else session.link.process
 
     # ---- the schedule
@@ -257,7 +267,7 @@ class World:
                 client.vanish()
         await self._until_quiet()
         for name in ("alice", "bob"):
-            own = [session_id for session_id, owned in self.ledger.sessions.items() if owned.owner == name]
+            own = [session_id for owner, session_id in self.ledger.sessions if owner == name]
             live = [session.id for session in self.engine._context.sessions if session.owner.name == name]
             own += [session_id for session_id in live if session_id not in own]
             client = self.connect(name, known=True)
@@ -324,7 +334,7 @@ def surroundings() -> Iterator[VirtualLoop]:
     write_transcript = roost.daemon.archivist.write_transcript
     log.setLevel(logging.CRITICAL)  # a daemon in trouble says much, and here it is always in trouble
     roost.transport.stream.TRANSPORT_BYTES = 600
-    roost.daemon.archivist.write_transcript = lambda cwd, session_id, text: f"{cwd}/{session_id}.md"
+    roost.daemon.archivist.write_transcript = lambda cwd, key, text: f"{cwd}/{id_in(key)}.md"
     roost.daemon.connection._numbers = itertools.count(1)  # else names depend on the schedules before this one
     try:
         yield loop

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from roost.errors import LimitError, RoostError, StoreError
 from roost.sidecar.journal import AdoptSession, ChangeSession, Entry, Kind, OpenSession
 from roost.store import archive
-from roost.store.archive import export_lines, export_session, import_session
+from roost.store.archive import export_lines, export_session, import_session, read_header
 from roost.store.archive_format import ArchiveReader, ArchiveWriter
 from roost.store.base import IMPORTING, Store
 from roost.store.memory import MemoryStore
@@ -63,19 +63,26 @@ async def test_an_exported_session_imports_as_it_was(store: Store, file: Path) -
     made = await import_session(other, file, "you")
     was = await store.session("s")
     assert was is not None
-    assert made == msgspec.structs.replace(was, owner="you", turn_open=False, interrupted=True)
-    assert plain(await history(other)) == plain(await history(store))
-    assert await other.prompt_by_key("s", "k") == await store.prompt_by_key("s", "k")
-    await durable(other, entry(705))
+    assert made == msgspec.structs.replace(was, session_id="you/s", owner="you", turn_open=False, interrupted=True)
+    assert plain(await history(other, "you/s")) == plain(await history(store))
+    assert await other.prompt_by_key("you/s", "k") == await store.prompt_by_key("s", "k")
+    await durable(other, entry(705, session_id="you/s"))
+
+
+async def test_what_is_exported_has_the_id_its_owner_knows(store: Store, file: Path) -> None:
+    await durable(store, opened("me/a/b"))
+    await export_session(store, "me/a/b", file)
+    assert (await read_header(file)).session_id == "a/b"
+    assert (await import_session(store, file, "you")).session_id == "you/a/b"
 
 
 async def test_a_taken_id_becomes_another(store: Store, file: Path) -> None:
     await fill(store)
     await export_session(store, "s", file)
     names = [(await import_session(store, file, "me")).session_id for _ in range(2)]
-    assert names == ["s-2", "s-3"]
-    assert plain(await history(store, "s-3")) == plain(await history(store, "s"))
-    assert (await history(store, "s-3"))[0].session_id == "s-3"
+    assert names == ["me/s", "me/s-2"]
+    assert plain(await history(store, "me/s-2")) == plain(await history(store, "s"))
+    assert (await history(store, "me/s-2"))[0].session_id == "me/s-2"
 
 
 async def test_an_imported_session_goes_on_and_is_compacted_rightly(store: Store, file: Path) -> None:

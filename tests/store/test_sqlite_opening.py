@@ -188,11 +188,29 @@ async def test_a_journal_without_versions_of_agents_learns_them(path: Path, monk
     await store.open()
     assert await store.versions() == {}
     await durable(store, LearnVersion("abc", 1, 10))
-    assert await numbers(store) == [1, 2, 3]
+    assert await numbers(store, "me/s") == [1, 2, 3]
     await store.close()
     again = SqliteStore(path)
     await again.open()
     assert await again.versions() == {"abc": 1}
+    await again.close()
+
+
+async def test_sessions_of_an_older_journal_belong_to_their_callers(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latest = sqlite_schema.MIGRATIONS
+    monkeypatch.setattr(sqlite_schema, "MIGRATIONS", latest[:2])
+    store = SqliteStore(path)
+    await store.open()
+    await durable(store, opened("a", "me"), opened("b/c", "you"))
+    await store.close()
+    monkeypatch.setattr(sqlite_schema, "MIGRATIONS", latest)
+    again = SqliteStore(path)
+    await again.open()
+    assert [(found.session_id, found.name) for found in await again.find("you", "you/")] == [("you/b/c", "b/c")]
+    assert await again.session("me/a") is not None
+    assert await again.session("a") is None
     await again.close()
 
 

@@ -75,13 +75,14 @@ def import_(file: Path, force: bool, as_json: bool, config_file: str | None, cal
     from roost.cli.configuration import wanted
 
     session = ask_sidecar(_import, wanted(config_file, None, caller), file, force)
-    _tell(as_json, session.session_id, "imported", {"entries": session.last_number})
+    _tell(as_json, session.name, "imported", {"entries": session.last_number})
 
 
 async def _import(wanted: Wanted, file: Path, force: bool) -> StoredSession:
     from roost.cli.configuration import journal_of
     from roost.errors import LimitError, StoreError
     from roost.sidecar.journal import DeleteSession
+    from roost.sidecar.naming import key_of
     from roost.store.archive import import_session, read_header
 
     if not wanted.journal:
@@ -94,15 +95,11 @@ async def _import(wanted: Wanted, file: Path, force: bool) -> StoredSession:
     await store.open()
     try:
         await store.recover()
-        there = await store.session(header.session_id)
-        if there is not None:
-            if there.owner != wanted.owner:
-                raise Failure(
-                    ExitStatus.USAGE, f"session {header.session_id} is kept for another caller, {there.owner}"
-                )
+        key = key_of(wanted.owner, header.session_id)
+        if await store.session(key) is not None:
             if not force:
                 raise Failure(ExitStatus.USAGE, f"session {header.session_id} is kept already; --force replaces it")
-            store.write([DeleteSession(header.session_id)])
+            store.write([DeleteSession(key)])
         return await import_session(store, file, wanted.owner)
     finally:
         await store.close()

@@ -12,6 +12,7 @@ from roost.host.host import Host
 from roost.sidecar.gen.messages import AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.inventory import LARGEST_PAGE
 from roost.sidecar.journal import Entry, Kind, StoredSession
+from roost.sidecar.naming import key_of
 
 T = TypeVar("T")
 
@@ -125,7 +126,8 @@ class KeptSessions:
         self._host = host
 
     async def session(self, session_id: str) -> StoredSession | None:
-        return (await _ask(self._host, session_id, "_roost/record", {}, _Record)).record
+        record = (await _ask(self._host, session_id, "_roost/record", {}, _Record)).record
+        return msgspec.structs.replace(record, session_id=key_of(record.owner, record.session_id))
 
     def pages(self, session_id: str, *, after: int = 0) -> AsyncIterator[list[Entry]]:
         return read_history(self._host, session_id, after)

@@ -67,6 +67,8 @@ class Archivist:
         match query:
             case commands.SessionQuery(session_id=session_id):
                 return await store.session(session_id)
+            case commands.StrangerQuery(caller=caller, session_id=session_id):
+                return await store.is_strangers(caller, session_id)
             case commands.SessionsQuery(caller=caller, after=after, limit=limit):
                 return await store.sessions(caller, after=after, limit=limit)
             case commands.HistoryQuery(session_id=session_id, after=number, limit=limit):
@@ -94,7 +96,7 @@ class Archivist:
         session: StoredSession | None = await self._store.session(session_id)
         if session is None:
             return None
-        transcript = Transcript(session_id)
+        transcript = Transcript(session.name)
         async for entry in self._store.entries(session_id):
             transcript.add(entry)
         text = transcript.text()

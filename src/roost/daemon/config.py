@@ -20,9 +20,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from roost.catalogue.settings import CatalogueSettings
 from roost.daemon.config_quirks import SECTION as QUIRKS
 from roost.daemon.config_quirks import Overrides, read_overrides
-from roost.catalogue.settings import CatalogueSettings
 from roost.errors import ConfigError
 from roost.process.runtimes.base import DEFAULT_WASM_MEMORY_BYTES
 from roost.sidecar.limits import MAY_BE_ZERO, Limits

@@ -140,13 +140,20 @@ class AgentsQuery(msgspec.Struct, frozen=True):
 
 
 class SessionQuery(msgspec.Struct, frozen=True):
-    """A stored session, whoever owns it. The answer is a StoredSession, or None."""
+    """A stored session, by its key (`naming`). The answer is a StoredSession, or None."""
 
     session_id: str
 
 
+class StrangerQuery(msgspec.Struct, frozen=True):
+    """Whether a stored session of anybody but the caller has this id, with its owner or with its agent: true or not."""
+
+    caller: str
+    session_id: str
+
+
 class SessionsQuery(msgspec.Struct, frozen=True):
-    """The stored sessions of a caller, newest first. The answer is a list of StoredSession."""
+    """The stored sessions of a caller, newest first; `after`: time and key. The answer is a list of StoredSession."""
 
     caller: str
     after: tuple[float, str] | None
@@ -175,7 +182,16 @@ class TranscriptQuery(msgspec.Struct, frozen=True):
     cwd: str
 
 
-Query = AgentQuery | AgentsQuery | SessionQuery | SessionsQuery | HistoryQuery | PromptQuery | TranscriptQuery
+Query = (
+    AgentQuery
+    | AgentsQuery
+    | SessionQuery
+    | StrangerQuery
+    | SessionsQuery
+    | HistoryQuery
+    | PromptQuery
+    | TranscriptQuery
+)
 
 
 class Load(msgspec.Struct, frozen=True, gc=False):

@@ -48,7 +48,7 @@ class Context:
         self.emit = self._commands.append
         self.keeper = Keeper(self.stage, limits, self.emit, enabled=journal)
         self.spoken = Spoken(limits.remembered_agents, self._learned)
-        self.logged_out: dict[str, str] = {}  # sleeping sessions that wait for a login, and their callers
+        self.logged_out: set[str] = set()  # sleeping sessions that wait for a login, by their keys
         self.secrets: dict[str, Launch] = {}  # launches of sleeping sessions, whose secrets the journal does not have
 
     def drain(self) -> list[Command]:

@@ -30,6 +30,7 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.journal import StoredSession
+from roost.sidecar.naming import key_of
 from roost.sidecar.payloads import decoded, encoded, members
 from roost.sidecar.prompt import encode_params, exchange, session_params, session_request
 from roost.sidecar.replay import RESUME, at_work, attached, refused, resume
@@ -56,7 +57,7 @@ def concerns(context: Context, connection: Connection, request: AcpSessionReques
 
 def is_logged_out(context: Context, connection: Connection, session_id: str) -> bool:
     """Whether this is a session of the caller's that lets nothing through until a login."""
-    return context.logged_out.get(session_id) == connection.caller.name
+    return key_of(connection.caller.name, session_id) in context.logged_out
 
 
 def emulated(context: Context, connection: Connection, request: AcpSessionRequest) -> Conversation[AcpResponse]:
@@ -131,7 +132,7 @@ def stored_sessions(
 
 def row_of(record: StoredSession) -> dict[str, Any]:
     """A SessionInfo."""
-    row: dict[str, Any] = {"sessionId": record.session_id, "cwd": record.launch.cwd}
+    row: dict[str, Any] = {"sessionId": record.name, "cwd": record.launch.cwd}
     if record.title is not None:
         row["title"] = record.title
     if record.updated_at:
@@ -160,11 +161,12 @@ def reopened(context: Context, connection: Connection, session_id: str) -> Conve
     if not context.keeper.enabled or not connection.caller.named:
         return (yield from session_of(context, connection, session_id))
     yield from quiet(context, connection, session_id)
-    if context.sessions.find(session_id) is not None:
-        return context.sessions.owned(session_id, connection.caller)
+    live = connection.caller.sessions.get(session_id)
+    if live is not None:
+        return live
 
     def opening() -> Conversation[Session]:
-        record = yield from context.load(SessionQuery(session_id))
+        record = yield from context.load(SessionQuery(key_of(connection.caller.name, session_id)))
         if not isinstance(record, StoredSession) or record.owner != connection.caller.name:
             raise unknown_session(session_id)
         if record.closed and record.launch.dialect is not V2:
@@ -180,7 +182,7 @@ def reopened(context: Context, connection: Connection, session_id: str) -> Conve
 def close_at_rest(context: Context, connection: Connection, session_id: str) -> Conversation[bool]:
     """Closes a session of protocol 2 that sleeps, for which no agent is needed; whether it was one."""
     yield from quiet(context, connection, session_id)
-    if context.sessions.find(session_id) is not None:
+    if session_id in connection.caller.sessions:
         return False
     record = yield from record_of(context, connection, session_id)
     if record.launch.dialect is not V2:
@@ -218,8 +220,8 @@ def log_out(
             yield from settled(session)
         response = yield from exchange(context, session, LOGOUT, params)
         v1 = session.link.v1
-        if v1 is not None and v1.logged_out and context.sessions.find(session.id) is session:
-            context.logged_out[session.id] = connection.caller.name
+        if v1 is not None and v1.logged_out and session.owner.sessions.get(session.id) is session:
+            context.logged_out.add(session.key)
             yield from put_to_sleep(context, session)
         return response
     finally:
@@ -269,7 +271,7 @@ def log_in(
         yield from alone(context, connection, session_id, waking())
     except _Refused as refusal:
         return AcpSessionRpcResponse(session_id, refusal.answer.text.decode())
-    context.logged_out.pop(session_id, None)
+    context.logged_out.discard(key_of(connection.caller.name, session_id))
     return AcpSessionRpcResponse(session_id, told[-1].decode())
 
 

@@ -135,6 +135,10 @@ class Engine:
 
     # ---- what an adapter may ask (resumable.py)
 
+    def _session_of(self, session_id: str, caller: str) -> Session | None:
+        found = self._context.callers.find(caller)
+        return None if found is None else found.sessions.get(session_id)
+
     def caller_of(self, connection: int) -> str | None:
         """The owner a connection speaks for."""
         found = self._context.callers.connections.get(connection)
@@ -142,12 +146,12 @@ class Engine:
 
     def launch_of(self, session_id: str, caller: str) -> Launch | None:
         """How the agent of this caller's live session was started; None for a missing and for a foreign one alike."""
-        session = self._context.sessions.find(session_id)
-        return None if session is None or session.owner.name != caller else session.link.launch
+        session = self._session_of(session_id, caller)
+        return None if session is None else session.link.launch
 
-    def process_of(self, session_id: str) -> str | None:
+    def process_of(self, session_id: str, caller: str) -> str | None:
         """The agent a live session runs on, or is about to."""
-        session = self._context.sessions.find(session_id)
+        session = self._session_of(session_id, caller)
         if session is None:
             return None
         return session.link.process if session.starting is None else session.starting.process

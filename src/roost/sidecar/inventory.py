@@ -26,6 +26,7 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.journal import DeleteSession, Entry, StoredSession
+from roost.sidecar.naming import key_of
 from roost.sidecar.rest import alone, describe, put_to_sleep, quiet
 from roost.sidecar.sessions import unknown_session
 
@@ -56,7 +57,7 @@ def inventory(
             result = yield from history(context, connection, request.session_id, page)
         case "_roost/record":
             record = yield from own_record(context, connection, request.session_id)
-            result = {"record": msgspec.structs.replace(record, owner="")}
+            result = {"record": msgspec.structs.replace(record, session_id=record.name, owner="")}
         case "_roost/sleep":
             session = context.sessions.owned(request.session_id, connection.caller)
             if session.is_busy:
@@ -78,18 +79,18 @@ def sessions(context: Context, connection: Connection, page: _Page) -> Conversat
         case None:
             after = None
         case [float() | int() as time, str() as session_id]:
-            after = (float(time), session_id)
+            after = (float(time), key_of(connection.caller.name, session_id))
         case _:
             raise SidecarError("invalid_state", "`after` is the `next` of an earlier answer, or absent")
     found: list[StoredSession] = yield from context.load(SessionsQuery(connection.caller.name, after, page.limit))
-    rows = [describe(record, context.sessions.find(record.session_id)) for record in found]
-    last = [found[-1].created_at, found[-1].session_id] if len(found) == page.limit else None
+    rows = [describe(record, connection.caller.sessions.get(record.name)) for record in found]
+    last = [found[-1].created_at, found[-1].name] if len(found) == page.limit else None
     return {"sessions": rows, "next": last}
 
 
 def own_record(context: Context, connection: Connection, session_id: str) -> Conversation[StoredSession]:
     """A kept session of the caller, closed or not; missing and foreign ones raise the same error."""
-    record = yield from context.load(SessionQuery(session_id))
+    record = yield from context.load(SessionQuery(key_of(connection.caller.name, session_id)))
     if not isinstance(record, StoredSession) or record.owner != connection.caller.name or not connection.caller.named:
         raise unknown_session(session_id)
     return record
@@ -98,10 +99,10 @@ def own_record(context: Context, connection: Connection, session_id: str) -> Con
 def history(context: Context, connection: Connection, session_id: str, page: _Page) -> Conversation[dict[str, Any]]:
     record = yield from own_record(context, connection, session_id)
     after = page.after if isinstance(page.after, int) else 0
-    live = context.sessions.find(session_id)
+    live = connection.caller.sessions.get(session_id)
     if live is not None:
         live.join(connection)
-    entries: list[Entry] = yield from context.load(HistoryQuery(session_id, after, page.limit))
+    entries: list[Entry] = yield from context.load(HistoryQuery(record.session_id, after, page.limit))
     rows = [
         {
             "number": entry.number,
@@ -117,12 +118,12 @@ def history(context: Context, connection: Connection, session_id: str, page: _Pa
 
 
 def delete(context: Context, connection: Connection, session_id: str) -> Conversation[dict[str, Any]]:
-    yield from own_record(context, connection, session_id)
-    live = context.sessions.find(session_id)
+    record = yield from own_record(context, connection, session_id)
+    live = connection.caller.sessions.get(session_id)
     if live is not None:
-        yield from end_session(context, context.sessions.owned(session_id, connection.caller))
-    context.secrets.pop(session_id, None)
-    context.logged_out.pop(session_id, None)
-    context.keeper.tell(DeleteSession(session_id))
+        yield from end_session(context, live)
+    context.secrets.pop(record.session_id, None)
+    context.logged_out.discard(record.session_id)
+    context.keeper.tell(DeleteSession(record.session_id))
     yield from context.keeper.promise()
     return {"deleted": True}

@@ -15,6 +15,7 @@ import msgspec
 
 from roost.acp.dialect import V1, V2, Dialect, negotiate
 from roost.sidecar.gen.messages import AcpRuntimeKind
+from roost.sidecar.naming import id_in
 
 
 class Kind(enum.StrEnum):
@@ -69,7 +70,8 @@ class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
-    """One session at rest. `live_id` is what the agent calls it; JSON texts as in AcpSessionCreatedResponse."""
+    """One session at rest. `session_id` is its key in the journal (`naming`), `live_id` what the agent calls it; JSON
+    texts as in AcpSessionCreatedResponse."""
 
     session_id: str
     live_id: str
@@ -87,6 +89,11 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     closed: bool = False  # by its owner: it is woken by a resume only
     created_at: float = 0.0
     updated_at: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The id its owner knows it by."""
+        return id_in(self.session_id)
 
 
 class StoredPrompt(msgspec.Struct, frozen=True):

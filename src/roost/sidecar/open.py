@@ -22,6 +22,7 @@ from roost.sidecar.launch import Launch, check_launch, launch_of, shown, unknown
 from roost.sidecar.life import Life
 from roost.sidecar.limits import Gauge, limit_exceeded
 from roost.sidecar.login import logged_in
+from roost.sidecar.naming import key_of
 from roost.sidecar.payloads import Json, string
 from roost.sidecar.rest import keep, quiet
 from roost.sidecar.sessions import Session
@@ -120,14 +121,15 @@ def open_new(
 
 
 def free_id(context: Context, connection: Connection, live_id: str) -> Conversation[str]:
-    """The id a kept session goes by: its agent's, or a further one where the journal has a session of that id already.
+    """The id a kept session goes by: its agent's, or a further one where the journal has one of the caller's with that.
 
     Agents that count their sessions begin again at each start; a live session of the same id is a collision still.
     """
-    if not context.keeper.enabled or context.sessions.find(live_id) is not None:
+    caller = connection.caller
+    if not context.keeper.enabled or not caller.named or live_id in caller.sessions:
         return live_id
     session_id, number = live_id, 1
-    while isinstance((yield from context.load(SessionQuery(session_id))), StoredSession):
+    while isinstance((yield from context.load(SessionQuery(key_of(caller.name, session_id)))), StoredSession):
         number += 1
         session_id = f"{live_id}~{number}"
     return session_id
@@ -156,7 +158,7 @@ def adopt(
         raise bootstrap.full
     size = Gauge("session_id_bytes", limits.session_id_bytes, context.warn)
     size.admit(len(session_id.encode()), f"the session id {link.process} has chosen is too long")
-    if context.sessions.find(session_id) is not None:
+    if session_id in connection.caller.sessions:
         raise SidecarError("conflict", f"session id collision: {session_id}")
     facts = Facts(link.launch.agent_type, opened, bootstrap.initialized, by_state=link.launch.by_state)
     if facts.size > limits.max_frame_bytes:

@@ -72,7 +72,7 @@ def keep_prompt(context: Context, session: Session, params: dict[str, msgspec.Ra
         return None
     key = string((members(params.get("_meta")) or {}).get(IDEMPOTENCY_KEY))
     if key is not None:
-        found = yield from context.load(PromptQuery(session.id, key))
+        found = yield from context.load(PromptQuery(session.key, key))
         if isinstance(found, StoredPrompt):
             result: dict[str, object] = {"_meta": {"roost/duplicateOf": found.number}}
             if not session.link.launch.by_state:

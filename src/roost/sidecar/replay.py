@@ -198,7 +198,7 @@ def _tell_past(context: Context, connection: Connection, session: Session) -> Co
     context.keeper.flush()  # or what was told last would be missing
     link, number, last, is_whole = session.link, 0, session.journal.last, True
     while number < last:
-        entries = yield from context.load(HistoryQuery(session.id, number, PAGE))
+        entries = yield from context.load(HistoryQuery(session.key, number, PAGE))
         if not isinstance(entries, list):
             raise SidecarError("io", f"session {session.id}: the journal could not be read")
         if not entries:

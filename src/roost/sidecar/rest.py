@@ -19,6 +19,7 @@ from roost.sidecar.gen.messages import (
 from roost.sidecar.journal import ChangeSession, OpenSession, StoredSession
 from roost.sidecar.keeper import Journal
 from roost.sidecar.life import Life
+from roost.sidecar.naming import key_of
 from roost.sidecar.redaction import stored_launch
 from roost.sidecar.sessions import Session, unknown_session
 
@@ -32,7 +33,7 @@ def keep(context: Context, session: Session, record: StoredSession | None) -> No
     facts, launch = session.facts, session.link.launch
     if record is None:
         stored = StoredSession(
-            session_id=session.id,
+            session_id=session.key,
             live_id=session.live_id,
             owner=session.owner.name,
             launch=stored_launch(launch),
@@ -42,10 +43,10 @@ def keep(context: Context, session: Session, record: StoredSession | None) -> No
             info=facts.info,
         )
         context.keeper.tell(OpenSession(stored))
-    session.journal = Journal(context.keeper, session.id, 0 if record is None else record.last_number)
+    session.journal = Journal(context.keeper, session.key, 0 if record is None else record.last_number)
     session.asks.journal = session.journal
     session.journal.slow_down(session.link)
-    context.secrets[session.id] = launch
+    context.secrets[session.key] = launch
     if record is not None:
         session.journal.change(capabilities=facts.capabilities, info=facts.info)
         session.keep_facts()
@@ -84,7 +85,7 @@ def alone(context: Context, connection: Connection, session_id: str, conversatio
 def record_of(context: Context, connection: Connection, session_id: str) -> Conversation[StoredSession]:
     """The stored session, when it is the caller's and not closed."""
     if context.keeper.enabled and connection.caller.named:
-        record = yield from context.load(SessionQuery(session_id))
+        record = yield from context.load(SessionQuery(key_of(connection.caller.name, session_id)))
         if isinstance(record, StoredSession) and record.owner == connection.caller.name and not record.closed:
             return record
     raise unknown_session(session_id)
@@ -95,18 +96,18 @@ def close_session(
 ) -> Conversation[AcpSessionClosedResponse]:
     """AcpCloseSessionRequest (2.4): the record goes first, then the agent. What is kept stays, closed."""
     yield from quiet(context, connection, request.session_id)
-    session = context.sessions.find(request.session_id)
+    session = connection.caller.sessions.get(request.session_id)
     if session is None:
         found = record_of(context, connection, request.session_id)
         record = yield from alone(context, connection, request.session_id, found)
         context.keeper.tell(ChangeSession(record.session_id, {"closed": True}))
     else:
-        session = context.sessions.owned(request.session_id, connection.caller)
         if session.journal is not None:
             session.journal.change(closed=True)
         yield from end_session(context, session)
-    context.secrets.pop(request.session_id, None)
-    context.logged_out.pop(request.session_id, None)
+    key = key_of(connection.caller.name, request.session_id)
+    context.secrets.pop(key, None)
+    context.logged_out.discard(key)
     if session is None or session.journal is not None:  # nobody resumes it before its end is kept, and told
         yield from alone(context, connection, request.session_id, context.keeper.promise())
     return AcpSessionClosedResponse(session_id=request.session_id)
@@ -116,10 +117,9 @@ def get_session_state(
     context: Context, connection: Connection, request: AcpGetSessionStateRequest
 ) -> Conversation[AcpSessionStateResponse]:
     """AcpGetSessionStateRequest (2.3): read only; a sleeping session goes on sleeping."""
-    session = context.sessions.find(request.session_id)
+    session = connection.caller.sessions.get(request.session_id)
     if session is None:
         return state_at_rest((yield from record_of(context, connection, request.session_id)))
-    session = context.sessions.owned(request.session_id, connection.caller)
     session.join(connection)
     return session.state()
 
@@ -127,7 +127,7 @@ def get_session_state(
 def state_at_rest(record: StoredSession) -> AcpSessionStateResponse:
     """What GetSessionState tells of a session that sleeps: no process."""
     return AcpSessionStateResponse(
-        session_id=record.session_id,
+        session_id=record.name,
         agent_type=record.launch.agent_type,
         process_id="",
         pid=None,
@@ -168,7 +168,7 @@ def put_to_sleep(context: Context, session: Session) -> Conversation[None]:
 def describe(record: StoredSession, live: Session | None) -> dict[str, Any]:
     """One row of a listing, as JSON."""
     return {
-        "sessionId": record.session_id,
+        "sessionId": record.name,
         "agent": record.launch.agent_type,
         "state": state_word(record, live),
         "title": record.title,

@@ -67,8 +67,8 @@ class Resumable:
     """Drives one engine step by step.
 
     `look_up` answers what the engine would load: an AgentProgram for an AgentQuery, a list of AcpAgentEntry for an
-    AgentsQuery, a SessionRecord, FOREIGN or None for a SessionQuery. Agents count as started when the SpawnAgent
-    command is out; a host that fails to carry it out tells AgentFailedToStart.
+    AgentsQuery, a StoredSession or None for a SessionQuery, whether there is one for a StrangerQuery. Agents count as
+    started when the SpawnAgent command is out; a host that fails to carry it out tells AgentFailedToStart.
     """
 
     def __init__(self, engine: Engine, look_up: Callable[[Query], Any]) -> None:
@@ -95,16 +95,16 @@ class Resumable:
         exchange = _Exchange(connection, caller, None, "", False)
         if isinstance(payload, (AcpSessionRequest, AcpCloseSessionRequest, AcpGetSessionStateRequest)):
             exchange.session_id = payload.session_id
-            exchange.process = self._engine.process_of(payload.session_id) or ""
+            exchange.process = self._engine.process_of(payload.session_id, caller) or ""
         elif isinstance(payload, AcpResumeSessionRequest):
             launch = self._engine.launch_of(payload.session_id, caller)
             exchange.session_id = None if launch is None else payload.session_id
-            exchange.process = self._engine.process_of(payload.session_id) or ""
+            exchange.process = self._engine.process_of(payload.session_id, caller) or ""
         if isinstance(payload, AcpSessionRequest):
             launch = self._engine.launch_of(payload.session_id, caller)
             one_way = payload.method == CANCEL or launch is None or launch.dialect.is_notification(payload.method)
             exchange.busy = not one_way
-            if exchange.busy and self._is_busy(payload.session_id):
+            if exchange.busy and self._is_busy(caller, payload.session_id):
                 text = f"{exchange.process} is busy with another ACP interaction"
                 return self._step(error_response("conflict", text))
         self._exchanges[number] = exchange
@@ -145,8 +145,11 @@ class Resumable:
             return AcpPendingResponse(exchange.process)
         return next(told.response for told in self._told if isinstance(told, Completed) and told.request == number)
 
-    def _is_busy(self, session_id: str) -> bool:
-        return any(exchange.busy and exchange.session_id == session_id for exchange in self._exchanges.values())
+    def _is_busy(self, caller: str, session_id: str) -> bool:
+        return any(
+            exchange.busy and (exchange.caller, exchange.session_id) == (caller, session_id)
+            for exchange in self._exchanges.values()
+        )
 
     def _step(self, response: AcpResponse | None, number: int = 0) -> Step:
         step = Step(response, number, self._told, self._commands)
@@ -184,4 +187,4 @@ class Resumable:
                         self._commands.append(command)
         for exchange in self._exchanges.values():
             if exchange.session_id is not None:  # a restart moves it to another process
-                exchange.process = self._engine.process_of(exchange.session_id) or exchange.process
+                exchange.process = self._engine.process_of(exchange.session_id, exchange.caller) or exchange.process

@@ -5,14 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from roost.sidecar.bootstrap import Bootstrap, handshake_failed, result_members
-from roost.sidecar.callers import Connection
-from roost.sidecar.commands import AgentQuery, SessionQuery, TranscriptQuery
+from roost.sidecar.callers import Caller, Connection
+from roost.sidecar.commands import AgentQuery, SessionQuery, StrangerQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.decoy import decoy_for
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, AcpSessionResumedResponse
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
+from roost.sidecar.naming import key_of
 from roost.sidecar.open import (
     Outcome,
     adopt,
@@ -32,26 +33,24 @@ RESUME_CAPABILITIES = '{"fs":{"readTextFile":true,"writeTextFile":true},"termina
 
 
 def resume_session(context: Context, connection: Connection, request: AcpResumeSessionRequest) -> Conversation[Outcome]:
-    """A session id that is live and the caller's own is attached to; a foreign one is treated like a missing one."""
+    """A session of the caller's that is live is joined; a foreign one is treated like a missing one."""
     caller = connection.caller
     yield from quiet(context, connection, request.session_id)
     while (over := caller.ending.get(request.session_id)) is not None:  # two agents would have one session
         yield over
         yield from quiet(context, connection, request.session_id)
-    live = context.sessions.find(request.session_id)
-    if live is not None and live.owner is caller:
+    live = caller.sessions.get(request.session_id)
+    if live is not None:
         live.join(connection)
         yield from settled(live)
         return Outcome(AcpSessionResumedResponse(session_id=live.id, mode=NATIVE))
-    foreign = live is not None
     known: StoredSession | None = None
 
     def launched() -> Conversation[Launch]:
-        nonlocal foreign, known
-        record = yield from context.load(SessionQuery(request.session_id))
-        if isinstance(record, StoredSession):
-            foreign = foreign or record.owner != caller.name or not caller.named
-            known = None if foreign else record
+        nonlocal known
+        record = yield from context.load(SessionQuery(key_of(caller.name, request.session_id)))
+        if isinstance(record, StoredSession) and record.owner == caller.name and caller.named:
+            known = record
         agent_type = request.agent_type or ("" if known is None else known.launch.agent_type)
         program = yield from context.load(AgentQuery(agent_type))
         if program is None:
@@ -60,15 +59,14 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
 
     def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
         session_id = request.session_id if known is None else known.live_id
-        if foreign:
-            yield from attach_decoy(context, bootstrap, session_id)
-            attached = None
-        else:
-            attached = yield from attach(context, bootstrap, session_id)
+        decoy: str | None = None
+        if (yield from is_foreign(context, caller, session_id, bootstrap.link.launch, known)):
+            decoy = decoy_for(session_id, f"{bootstrap.process} {context.stage.now}")
+        attached = yield from attach(context, bootstrap, session_id, asked_as=decoy)
         replayed = 0 if known is None or attached is None else len(bootstrap.notifications)
         if attached is not None:
             mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
-            session.live_id = session_id
+            session.live_id = decoy or session_id
             if session.journal is not None and known is not None:
                 session.journal.change(closed=False)
         else:
@@ -112,9 +110,11 @@ def attach(
 ) -> Conversation[Json | None]:
     """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's.
 
-    `asked_as`: what the agent hears in place of the id, and what it says of it is said of the id (Link.alias).
+    `asked_as`: what the agent hears in place of an id it must not hear; what it says of that one is said of the other.
     """
     link, launch = bootstrap.link, bootstrap.link.launch
+    if asked_as is not None:
+        link.alias = (asked_as.encode(), msgspec.json.encode(session_id)[1:-1])
     method = native_method(bootstrap)
     if method is None:
         return None
@@ -130,13 +130,14 @@ def attach(
     return result_members(method, answer.result)
 
 
-def attach_decoy(context: Context, bootstrap: Bootstrap, session_id: str) -> Conversation[None]:
-    """What `attach` comes to for a session that is not there. The agent never hears the id of one that is."""
-    link = bootstrap.link
-    decoy = decoy_for(session_id, f"{bootstrap.process} {context.stage.now}")
-    link.alias = (decoy.encode(), msgspec.json.encode(session_id)[1:-1])
-    if (yield from attach(context, bootstrap, session_id, asked_as=decoy)) is not None:
-        bootstrap.forget()  # an agent that has every session there could be
+def is_foreign(
+    context: Context, caller: Caller, session_id: str, launch: Launch, known: StoredSession | None
+) -> Conversation[bool]:
+    """Whether the agent may know that id as a session of somebody else, and would show it."""
+    if known is not None and known.launch.agent_type == launch.agent_type:
+        return False  # the id is from this very agent, and was the caller's then
+    stored = yield from context.load(StrangerQuery(caller.name, session_id))  # always: it takes its time
+    return bool(stored) or context.sessions.is_strangers(session_id, caller)
 
 
 def start_over(

@@ -24,6 +24,7 @@ from roost.sidecar.journal import Kind
 from roost.sidecar.life import LIFE_MOVES, Life
 from roost.sidecar.limits import Gauge
 from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
+from roost.sidecar.naming import key_of
 from roost.sidecar.payloads import decoded, items, renamed, string, update_body
 from roost.sidecar.turns import Turns
 from roost.wire.bare import UINTS, uint
@@ -48,6 +49,7 @@ class Session:
         self._emit = context.emit
         self._event_head = _SESSION_EVENT + uint(len(raw_id)) + raw_id
         self.id = session_id
+        self.key = key_of(owner.name, session_id)  # in the journal
         self.owner = owner
         self.link = link
         self.asks = asks
@@ -331,11 +333,11 @@ def publish_notice(context: Context, audience: list[Connection], session_id: str
 
 
 class Sessions:
-    """Every live session by id. A foreign one looks exactly like a missing one."""
+    """Every live session; each caller has ids of its own. A foreign one looks exactly like a missing one."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._live: dict[str, Session] = {}
+        self._live: dict[Session, None] = {}
         self.leaving: dict[Session, None] = {}  # removed, while their agents are being ended
         self.crashed: Callable[[Session, int | None], None]  # set by the engine
         self.began: Callable[[Session], None]  # a v2 turn, told by its agent; set by the engine
@@ -344,28 +346,31 @@ class Sessions:
         return len(self._live)
 
     def __iter__(self) -> Iterator[Session]:
-        return iter(list(self._live.values()))
+        return iter(list(self._live))
 
-    def find(self, session_id: str) -> Session | None:
-        return self._live.get(session_id)
+    def is_strangers(self, session_id: str, caller: Caller) -> bool:
+        """Whether an agent knows that id as a session of somebody else."""
+        return any(
+            session.owner is not caller and session_id in (session.id, session.live_id)
+            for session in (*self._live, *self.leaving)
+        )
 
     def owned(self, session_id: str, caller: Caller) -> Session:
         """Raises SidecarError `unknown ACP session <id>` for a missing and for a foreign one alike."""
-        session = self._live.get(session_id)
-        if session is None or session.owner is not caller:
+        session = caller.sessions.get(session_id)
+        if session is None:
             raise unknown_session(session_id)
         return session
 
     def add(self, session: Session) -> None:
-        self._live[session.id] = session
+        self._live[session] = None
         session.owner.sessions[session.id] = session
         session.owner.session_count.watch(len(session.owner.sessions))
 
     def remove(self, session: Session) -> None:
         """Takes the session off every table; what still comes from its agent is heard by nobody new."""
         self.leaving[session] = None
-        if self._live.get(session.id) is session:
-            del self._live[session.id]
+        if self._live.pop(session, self) is None:
             session.owner.sessions.pop(session.id, None)
             session.owner.session_count.watch(len(session.owner.sessions))
 

@@ -31,9 +31,9 @@ def session_of(context: Context, connection: Connection, session_id: str) -> Con
     """The caller's session, woken when it sleeps. Missing and foreign ones raise the same error."""
     caller = connection.caller
     while True:
-        session = context.sessions.find(session_id)
+        session = caller.sessions.get(session_id)
         if session is not None:
-            return context.sessions.owned(session_id, caller)
+            return session
         if not (yield from quiet(context, connection, session_id)):
             break
     settlement = caller.waking[session_id] = context.stage.wait()  # before the look-up, or two would wake it
@@ -73,7 +73,7 @@ def wake(
         deliver(session, bootstrap)
         return session
 
-    session: Session = yield from open_session(context, connection, record.session_id, launched(), opened)
+    session: Session = yield from open_session(context, connection, record.name, launched(), opened)
     return session
 
 
@@ -88,17 +88,17 @@ def attach_record(
         bootstrap.forget()  # a replay was heard before, and is in the journal
         if answer.error is None:
             attached = result_members(method, answer.result)
-            session = adopt(context, bootstrap, connection, record.session_id, attached, record=record)
+            session = adopt(context, bootstrap, connection, record.name, attached, record=record)
             session.live_id = record.live_id
             return session, NATIVE
         if not is_unknown_session(answer.error, record.live_id):
-            context.note("warning", f"session {record.session_id}: {method} failed, starting over: {answer.error}")
+            context.note("warning", f"session {record.name}: {method} failed, starting over: {answer.error}")
     transcript = yield from context.load(TranscriptQuery(record.session_id, launch.cwd))
     params = {"cwd": launch.cwd, "mcpServers": msgspec.Raw(launch.mcp_servers.encode())}
     if bootstrap.link.v1 is not None:
         bootstrap.link.v1.keep_apart()
     fresh = yield from bootstrap.request("session/new", params, "session_open_timeout")
-    session = adopt(context, bootstrap, connection, record.session_id, fresh, record=record)
+    session = adopt(context, bootstrap, connection, record.name, fresh, record=record)
     session.live_id = string(fresh.get("sessionId")) or bootstrap.process
     if isinstance(transcript, str):
         session.preamble = preamble(transcript)

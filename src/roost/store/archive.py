@@ -14,6 +14,7 @@ import msgspec
 
 from roost.errors import LimitError, StoreError
 from roost.sidecar.journal import AdoptSession, Change, DeleteSession, Entry, OpenSession, Restore, StoredSession
+from roost.sidecar.naming import key_of
 from roost.store.archive_format import MAX_FILE_BYTES, MAX_LINE_BYTES, ArchiveReader, ArchiveWriter
 from roost.store.base import IMPORTING, Store
 
@@ -37,7 +38,7 @@ async def export_lines(store: Source, session_id: str) -> AsyncIterator[bytes]:
     if session is None:
         raise StoreError(f"there is no session {session_id}", "missing")
     archive = ArchiveWriter()
-    yield archive.header(session)
+    yield archive.header(msgspec.structs.replace(session, session_id=session.name or session.session_id))
     async for page in store.pages(session_id):
         yield b"".join([archive.entry(entry) for entry in page])
     yield archive.end()
@@ -68,7 +69,7 @@ async def import_session(store: Store, path: Path, owner: str) -> StoredSession:
     """
     try:
         header = await asyncio.to_thread(_check, path)
-        session_id = await _open_session(store, header)
+        session_id = await _open_session(store, header, owner)
         try:
             await _restore(store, path, session_id)
             await _write(store, [AdoptSession(session_id, owner)])
@@ -91,13 +92,13 @@ async def read_header(path: Path) -> StoredSession:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
-async def _open_session(store: Store, header: StoredSession) -> str:
-    """Under the first id that is free; asleep, whatever it was when it was exported."""
+async def _open_session(store: Store, header: StoredSession, owner: str) -> str:
+    """Its key. Under the first id that is free; asleep, whatever it was when it was exported."""
     fresh = msgspec.structs.replace(
         header, owner=IMPORTING, turn_open=False, interrupted=header.interrupted or header.turn_open
     )
     for number in range(1, _NAMES + 1):
-        session_id = header.session_id if number == 1 else f"{header.session_id}-{number}"
+        session_id = key_of(owner, header.session_id if number == 1 else f"{header.session_id}-{number}")
         if await store.session(session_id) is None:
             await _write(store, [OpenSession(msgspec.structs.replace(fresh, session_id=session_id))])
             return session_id

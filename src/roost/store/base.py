@@ -122,8 +122,11 @@ class Store(Protocol):
         By when they were opened, which does not change, so that no session is missed between two pages.
         """
 
+    async def is_strangers(self, owner: str, name: str) -> bool:
+        """Whether anybody else's session has that id, with its owner or with its agent."""
+
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
-        """The owner's sessions whose id begins so; one that is the id itself is the only one."""
+        """The owner's sessions whose key begins so; one that is the key itself is the only one."""
 
     def pages(self, session_id: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[list[Entry]]:
         """The entries with larger numbers, in order, at most `limit`, in lists of bounded size; none of an unknown

@@ -305,6 +305,12 @@ class MemoryStore(Store):
         page = found[: max(0, min(limit, self._limits.sessions_page))]
         return [self._histories[session.session_id].stored() for session in page]
 
+    async def is_strangers(self, owner: str, name: str) -> bool:
+        return any(
+            history.session.owner != owner and name in (history.session.name, history.session.live_id)
+            for history in self._histories.values()
+        )
+
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
         own = sorted(
             session_id

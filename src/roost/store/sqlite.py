@@ -260,6 +260,10 @@ class SqliteStore(Store):
         await self._settle()
         return await self._reader.sessions(owner, after, limit)
 
+    async def is_strangers(self, owner: str, name: str) -> bool:
+        await self._settle()
+        return await self._reader.is_strangers(owner, name)
+
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
         await self._settle()
         return await self._reader.find(owner, prefix, limit)

@@ -15,7 +15,7 @@ from roost.sidecar.journal import Entry, StoredPrompt, StoredSession
 from roost.store.base import IMPORTING, Place, StoreLimits
 from roost.store.sqlite_errors import explain
 from roost.store.sqlite_rows import ENTRY_COLUMNS, SESSION_COLUMNS, entry_id, entry_of, key_range, session_of
-from roost.store.sqlite_schema import connect
+from roost.store.sqlite_schema import NAME, connect
 
 T = TypeVar("T")
 
@@ -80,6 +80,10 @@ class Reader:
         where = f" WHERE {' AND '.join(conditions)}"
         order = " ORDER BY created_at DESC, session_id DESC LIMIT ?"
         return await self._sessions(_SESSIONS + where + order, *values, max(0, min(limit, self._limits.sessions_page)))
+
+    async def is_strangers(self, owner: str, name: str) -> bool:
+        query = f"SELECT 1 FROM sessions WHERE owner <> ? AND (live_id = ? OR {NAME} = ?) LIMIT 1"  # noqa: S608
+        return bool(await self._rows(query, owner, name, name))
 
     async def find(self, owner: str, prefix: str, limit: int) -> list[StoredSession]:
         exact = await self._sessions(f"{_SESSIONS} WHERE session_id = ? AND owner = ?", prefix, owner)

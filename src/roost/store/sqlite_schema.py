@@ -1,6 +1,6 @@
 """The tables of the journal, the numbered steps to them, and how a file is looked at before it is trusted.
 
-sessions    what a session is; changes seldom
+sessions    what a session is, by its key (roost.sidecar.naming); changes seldom
 progress    what changes with every group, kept apart so that the rest is not written again
 entries     by session and number in one key, so that a session lies together and in order
 blobs       long payloads by their hash, with the number of entries that have them
@@ -32,6 +32,9 @@ MAX_NUMBER: Final = (1 << NUMBER_BITS) - 1
 # STRICT came with 3.37; without it the tables are the same, and nobody but us writes them.
 _STRICT: Final = " STRICT" if sqlite3.sqlite_version_info >= (3, 37) else ""
 _KEYED: Final = f"{_STRICT}{',' if _STRICT else ''} WITHOUT ROWID"
+
+# The id its owner knows a session by, out of its key (roost.sidecar.naming).
+NAME: Final = "substr(session_id, instr(session_id, '/') + 1)"
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -65,6 +68,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         f"""CREATE TABLE versions (
             place INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, version INTEGER NOT NULL){_STRICT}""",
+    ),
+    (
+        "UPDATE sessions SET session_id = owner || '/' || session_id",
+        f"CREATE INDEX sessions_by_known_id ON sessions ({NAME})",
+        "CREATE INDEX sessions_by_live_id ON sessions (live_id)",
     ),
 )
 """Step n makes schema version n+1 out of n. Steps are added, never changed."""

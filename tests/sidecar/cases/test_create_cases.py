@@ -367,13 +367,29 @@ def test_case_038_garbage_and_stray_answers_in_the_handshake_are_ignored() -> No
 
 def test_case_039_a_session_id_that_is_taken_is_a_conflict_and_the_old_session_is_untouched() -> None:
     rig = Rig()
-    caller, other = rig.connect(), rig.connect()
+    caller, other = rig.connect("me"), rig.connect("me")
     rig.session_id = "same"
     rig.create(caller)
     assert rig.ask(other, create_request()) == AcpErrorResponse("conflict", "session id collision: same")
     assert rig.agents["acp-agent-2"].exited
     assert not rig.agents["acp-agent-1"].exited
     assert rig.rpc(caller, rig.prompt(caller, "same"))["result"] == {"stopReason": "end_turn"}
+
+
+def test_case_039_the_ids_of_two_callers_do_not_collide() -> None:
+    """Ours: else each could find out what ids the other has."""
+    rig = Rig()
+    one, two, nobody = rig.connect("one"), rig.connect("two"), rig.connect()
+    rig.session_id = "same"
+    callers = {caller: rig.create(caller) for caller in (one, two, nobody)}
+    assert {created.session_id for created in callers.values()} == {"same"}
+    for number, agent in enumerate(rig.agents.values(), 1):
+        agent.update(sessionUpdate="x", of=number)
+    for number, caller in enumerate(callers, 1):
+        assert rig.rpc(caller, rig.prompt(caller, "same"))["result"] == {"stopReason": "end_turn"}
+        assert [note["params"]["update"]["of"] for note in rig.notifications(caller)] == [number]
+    rig.close(one, "same")
+    assert rig.state(two, "same").process_id == "acp-agent-2"
 
 
 def test_case_040_capabilities_and_info_are_told_as_the_agent_wrote_them() -> None:

@@ -10,6 +10,7 @@ import pytest
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpResumeSessionRequest, AcpSessionResumedResponse
 from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.launch import Launch
+from roost.sidecar.naming import key_of
 from roost.sidecar.redaction import stored_launch
 from tests.sidecar.rig import Agent, Json, Rig
 
@@ -47,7 +48,7 @@ def plain_launch() -> StoredLaunch:
 
 
 def stored(session_id: str, owner: str, launch: StoredLaunch) -> StoredSession:
-    return StoredSession(session_id=session_id, live_id=session_id, owner=owner, launch=launch)
+    return StoredSession(session_id=key_of(owner, session_id), live_id=session_id, owner=owner, launch=launch)
 
 
 def request(session: str = "old", transcript: str | None = "/t.md", **fields: Any) -> AcpResumeSessionRequest:
@@ -202,9 +203,10 @@ def failing_once(how: str) -> Rig:
 def test_case_091_a_prompt_lost_on_the_way_gives_the_preamble_back(how: str, again: bool) -> None:
     rig = failing_once(how)
     rig.script, script = (lambda agent, message: False), rig.script
-    rig.records["old"] = stored("old", "somebody else", plain_launch())  # straight to the fallback
+    rig.capabilities, capabilities = {}, rig.capabilities  # straight to the fallback
     caller = rig.connect()
     session = rig.ask(caller, request()).session_id
+    rig.capabilities = capabilities
     rig.script = rig.agent.hear = script
     first = rig.prompt(caller, session, "one")
     rig.advance(605)
@@ -256,7 +258,7 @@ def test_case_093_a_remembered_session_is_started_as_it_was_created_and_the_requ
     )
     launch = rig.agent.launch
     rig.close(caller, created.session_id)
-    rig.records["old"] = stored("old", "me", stored_launch(launch))
+    rig.records["me/old"] = stored("old", "me", stored_launch(launch))
     assert rig.ask(caller, request(cwd="", env={"B": "2"})) == AcpSessionResumedResponse("old", "native")
     again = rig.agent.launch
     assert (again.args, again.cwd, again.protocol_version) == (launch.args, "/first", 2)
@@ -295,12 +297,12 @@ def test_case_093_a_live_session_of_ones_own_is_joined_and_nothing_is_started() 
 
 
 def test_case_093_a_foreign_session_is_a_missing_one_and_is_not_attached_to() -> None:
-    """Ours: the fallback, whoever holds it. What the agent says of a session that is not there is found out by one."""
+    """Ours, whoever holds it: what the agent does about a session that is not there is found out by one."""
     rig = resuming(LOAD)
     session = rig.create(rig.connect("one")).session_id
-    rig.records["stored"] = stored("stored", "one", plain_launch())
+    rig.records["one/stored"] = stored("stored", "one", plain_launch())
     other = rig.connect("two")
-    for number, foreign in enumerate((session, "stored"), 2):
-        assert rig.ask(other, request(foreign)) == AcpSessionResumedResponse(f"s-acp-agent-{number}", "fallback")
-        assert [message["method"] for message in rig.agent.heard] == ["initialize", "session/load", "session/new"]
-        assert foreign not in str(rig.agent.heard)
+    for foreign in (session, "stored", "missing"):  # of an agent that loads whatever it is asked for
+        assert rig.ask(other, request(foreign)) == AcpSessionResumedResponse(foreign, "native")
+        assert [message["method"] for message in rig.agent.heard] == ["initialize", "session/load"]
+        assert (foreign in str(rig.agent.heard)) is (foreign == "missing")
