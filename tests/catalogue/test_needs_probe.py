@@ -10,7 +10,7 @@ import pytest
 
 from roost.catalogue import needs_probe
 from roost.catalogue.needs import Found
-from roost.catalogue.needs_probe import look_at, node_range_of, node_version, venv_version
+from roost.catalogue.needs_probe import look_at, meet_node, node_range_of, node_version, venv_version
 
 
 def program(path: Path, text: str) -> Path:
@@ -123,3 +123,13 @@ def test_of_any_other_program_nothing_is_known(argv: list[str]) -> None:
 
 def test_the_python_of_these_tests_is_recognised_where_it_is_one() -> None:
     assert look_at([sys.executable], {}, "/").python_path == sys.executable
+
+
+def test_the_usual_node_is_met_beforehand(node: Path, tmp_path: Path) -> None:
+    meeting = meet_node({"PATH": str(node.parent)})
+    assert meeting is not None
+    meeting.join(30)
+    asked = (tmp_path / "asked").read_text()
+    assert node_version(str(node)) == "20.19.0"
+    assert (tmp_path / "asked").read_text() == asked == "\n"
+    assert meet_node({"PATH": "/nowhere"}) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -19,8 +20,9 @@ from roost.process.runtimes.sniff import FileKind, interpreter_kind, sniff
 _MANIFEST_BYTES: Final = 1024 * 1024
 _RANGE_LENGTH: Final = 200
 
-# A node tells its version in a few hundredths of a second. One that does not is not waited for: the daemon waits too.
-VERSION_TIMEOUT: Final = 2.0
+# A node tells its version in a few hundredths of a second. One that does not is not waited for: the daemon, which asks
+# the usual one beforehand (`meet_node`), would wait too.
+VERSION_TIMEOUT: Final = 1.0
 
 _NODES: Final = ("node", "nodejs")
 
@@ -59,6 +61,16 @@ def node_version(path: str) -> str:
     if key not in _versions:
         _versions[key] = _ask_version(path)
     return _versions[key]
+
+
+def meet_node(environment: Mapping[str, str]) -> threading.Thread | None:
+    """Asks the node of an environment for its version on a thread of its own, so that nobody has to wait for it later."""
+    node = _which(_NODES[0], environment)
+    if node is None:
+        return None
+    thread = threading.Thread(target=node_version, args=(node,), name="roost-node-version", daemon=True)
+    thread.start()
+    return thread
 
 
 def venv_version(python: str) -> str:

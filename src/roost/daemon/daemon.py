@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import roost
+from roost.catalogue.needs_probe import meet_node
 from roost.catalogue.profiles import Profiles
 from roost.daemon.catalogue import LocalCatalogue
 from roost.daemon.connection import Reception
@@ -56,6 +57,7 @@ class Daemon:
         """
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
+        self._own_env = own_env
         self._folder = ScratchFolder(own_env)
         known = Runtimes(runtimes)
         packages = Packages(default_roots(own_env) if roots is None else roots, known)
@@ -101,6 +103,7 @@ class Daemon:
 
     async def listen_unix(self, path: str) -> None:
         """Serves frames at a unix socket, to this daemon's user. Raises TransportError saying why it cannot."""
+        meet_node(self._own_env)
         reception = self.reception(uid=os.getuid())
         limits = self.limits
         server = await serve_unix(
