@@ -64,7 +64,7 @@ def node_version(path: str) -> str:
 
 
 def meet_node(environment: Mapping[str, str]) -> threading.Thread | None:
-    """Asks the node of an environment for its version on a thread of its own, so that nobody has to wait for it later."""
+    """Asks the node of an environment for its version on a thread of its own, so that nobody waits for it later."""
     node = _which(_NODES[0], environment)
     if node is None:
         return None
