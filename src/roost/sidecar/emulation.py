@@ -71,14 +71,15 @@ def emulated(context: Context, connection: Connection, request: AcpSessionReques
         session = yield from reopened(context, connection, session_id)
     else:
         session = yield from session_of(context, connection, session_id)
+    session.join(connection)
     yield from settled(session)
+    session.last_used = context.stage.now
     v1 = session.link.v1
     if session.link.launch.by_state and request.method == RESUME:
         return (yield from resume(context, connection, session, request))
     if v1 is None or session.journal is None:
         return (yield from session_request(context, connection, request))
     if request.method == LIST and not v1.attaches("list"):
-        session.join(connection)
         return (yield from stored_sessions(context, connection, session, params))
     if request.method == CLOSE:
         return (yield from close(context, connection, session, params))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from roost.acp.bridge.negotiation import Speak, Trial, first_trial
+from roost.acp.bridge.negotiation import Speak, Trial, Version, first_trial
 from roost.acp.dialect import V1, V2
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar.bootstrap import Bootstrap, give_up, handshake_failed, result_members
@@ -28,9 +28,11 @@ V2_SHAPE = {**OTHER_VERSION, "info": {}}  # what such an agent has answered, as 
 NO_ANSWER = frozenset(("timeout", "execution", "invalid_state"))  # silence, an exit, an answer that is none
 
 
-def initialized(context: Context, start: Callable[[], Bootstrap], *, proven: bool = False) -> Conversation[Bootstrap]:
+def initialized(
+    context: Context, start: Callable[[], Bootstrap], *, proven: Version | None = None
+) -> Conversation[Bootstrap]:
     """An agent that has answered `initialize`. `start` starts its program, up to three times; all but the last are gone
-    by then. `proven`: this program has spoken the version it is known for lately, so its silence means something else.
+    by then. `proven`: what this program has spoken lately, so that its silence now means something else.
 
     The last one that was started is the caller's to end when this raises.
     """
@@ -44,14 +46,14 @@ def initialized(context: Context, start: Callable[[], Bootstrap], *, proven: boo
         bootstrap.initialized = result_members(METHOD, answer.result)
         check_version(launch.protocol_version, bootstrap.initialized)
         return bootstrap
-    known = context.spoken.get(launch.program)
+    known = proven or context.spoken.get(launch.program)
     trial = first_trial(known, preferred=launch.program.quirks.speaks or 2)
     patience = "initialize_timeout" if known is not None else first_patience(context, launch)
     said: Json = {}  # to who asked for 2
     told: list[str] = []  # what came of the trials before
     while True:
         try:
-            verdict = yield from _try(context, bootstrap, trial, patience, said, proven=proven)
+            verdict = yield from _try(context, bootstrap, trial, patience, said, proven=proven is not None)
         except SidecarError as error:
             if not told:
                 raise

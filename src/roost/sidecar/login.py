@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from roost.acp.bridge.negotiation import Version
 from roost.sidecar.bootstrap import Bootstrap, handshake_failed
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
@@ -21,7 +22,9 @@ LOGIN = "auth/login"
 _NOT_ASKED_FOR = frozenset(("terminal", "env_var"))
 
 
-def logged_in(context: Context, start: Callable[[], Bootstrap], *, proven: bool = False) -> Conversation[Bootstrap]:
+def logged_in(
+    context: Context, start: Callable[[], Bootstrap], *, proven: Version | None = None
+) -> Conversation[Bootstrap]:
     """An agent that sessions can be opened on; `start`, `proven` and what this raises are as for `initialized`."""
     bootstrap = yield from initialized(context, start, proven=proven)
     recognize(bootstrap)

@@ -21,7 +21,7 @@ from roost.sidecar.life import Life
 from roost.sidecar.link import UPDATE
 from roost.sidecar.payloads import decoded, encoded, member, members, renamed, string
 from roost.sidecar.prompt import encode_params, exchange, session_params, session_request
-from roost.sidecar.sessions import Session, publish_notice, settled, unknown_session
+from roost.sidecar.sessions import Session, publish_notice, unknown_session
 from roost.wire.decode import decode
 
 RESUME = "session/resume"
@@ -58,8 +58,6 @@ def resume(
         )  # the agent, or its bridge, says what is wrong
     if wanted.replay_from is None or session.journal is None:
         return (yield from session_request(context, connection, request))
-    session.join(connection)
-    yield from settled(session)
     if session.turns.busy or not session.turn_kept or session.attaching:
         return at_work(session)
     v1 = session.link.v1

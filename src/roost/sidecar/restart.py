@@ -127,7 +127,7 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
         return bootstrap
 
     try:
-        bootstrap = yield from logged_in(context, meet, proven=True)
+        bootstrap = yield from logged_in(context, meet, proven=2 if session.link.v1 is None else 1)
         method = native_method(bootstrap)
         if method is None:
             yield from give_up(context, bootstrap)
