@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from roost.daemon.catalogue import marks_of
+from roost.daemon.catalogue import LocalCatalogue, marks_of
 from roost.daemon.daemon import Daemon
 from roost.host.connect import attach
 from roost.host.events import Notification
 from roost.host.host import Host
+from roost.process.packages import Packages
+from roost.process.runtimes.registry import Runtimes
 from roost.sidecar.gen.messages import AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.limits import Limits
 from roost.store.sqlite import SqliteStore
@@ -153,6 +155,31 @@ def test_the_marks_of_a_command_are_those_of_its_files(tmp_path: Path) -> None:
     assert marks_of("./relative") == ""
     folder, name = os.path.split(sys.executable)
     assert marks_of(name, path=folder) == interpreter
+
+
+def test_the_revision_of_a_package_is_its_version_and_of_anything_else_the_marks_of_its_files(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "agent"
+    folder = tmp_path / "pkgs" / "agent" / "1.0"
+    for made in (program.parent, folder):
+        made.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (folder.parent / "current").symlink_to("1.0")
+
+    def revision(agent_type: str) -> str:
+        known = Runtimes()
+        found = LocalCatalogue(Packages([tmp_path], known), known, own_env={"PATH": str(tmp_path / "bin")})
+        program = found.find(agent_type)
+        assert program is not None
+        return program.revision
+
+    for version in ("1.0", "1.1"):
+        manifest = {"name": "agent", "version": version, "agent": {"acpEntrypoint": "agent"}}
+        (folder / "agentos-package.json").write_text(json.dumps(manifest))
+        assert revision("agent") == version
+    marks = marks_of(str(program))
+    assert revision(str(program)) == revision("agent --acp") == marks
+    assert revision("wren") not in ("", marks)
 
 
 # ---- list, resume, close
