@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.catalogue.entry import decode_entry
+from roost.catalogue.entry import read_entry
 from roost.catalogue.npm import npm_program
 from roost.errors import CatalogueError, CodecError
 
@@ -45,7 +45,7 @@ def test_a_link_does_not_lead_out_either(tmp_path: Path) -> None:
 
 
 def entry(kind: str, cmd: str) -> object:
-    return decode_entry(
+    return read_entry(
         {"id": "a", "name": "A", "version": "1", "distribution": {kind: {"package": "agent@1", "cmd": cmd}}}
     )
 

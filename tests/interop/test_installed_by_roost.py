@@ -13,7 +13,7 @@ from tests.interop.harness.stage import staged
 from tools.interop.agents import AGENTS
 
 INSTALL_TIMEOUT = 240
-NAMES = ("gemini", "agentao")
+NAMES = ("gemini", "opencode", "agentao")
 
 pytestmark = pytest.mark.timeout(INSTALL_TIMEOUT + 60)
 

@@ -25,7 +25,11 @@ _VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_!-]{0,127}\Z")
 
 
 class PackageDistribution(msgspec.Struct, frozen=True, kw_only=True):
-    """A package of npm or PyPI. `command`: which of its programs; empty: the one it is known for."""
+    """A package of npm or PyPI. `command`: which of its programs; empty: the one it is known for.
+
+    With a slash in it, a file below `node_modules`, `*` being any name: for packages that put their program in place
+    by a script, which is not run.
+    """
 
     package: str
     command: str = ""
@@ -109,7 +113,8 @@ def _package(distribution: Mapping[str, Any], kind: str) -> PackageDistribution 
     path: Path = ("distribution", kind)
     _object(value, path)
     command = _optional_text(value, "cmd", path)
-    if command and name_fault(command):
+    beside = kind == "npx" and "/" in command  # a file of node_modules
+    if command and name_fault(command.replace("/", "-") if beside else command):
         raise CodecError(f"{command!r} is no name of a program", (*path, "cmd"))
     package = _text(value, "package", path)
     if package.startswith("-") or package.strip() != package:

@@ -170,11 +170,23 @@ def install_with_npm(machine: Machine, folder: Path, spec: str) -> None:
 
 def npm_program(folder: Path, package: str, wanted: str) -> str:
     """The file of a package's program, relative to the folder it was installed into."""
+    if "/" in wanted:
+        return _program_beside(folder, package, wanted)
     home = f"node_modules/{package}"
     manifest = read_package_json(folder / home)
     programs = programs_of(manifest, package)
     program = choose_program(programs, wanted, name_of_package(package), package)
     return checked_program(folder, os.path.join(home, programs[program]), package)
+
+
+def _program_beside(folder: Path, package: str, pattern: str) -> str:
+    """A file of what came along for this machine, where the package's own program is put in place by a script."""
+    if os.path.isabs(pattern) or ".." in pattern.split("/"):
+        raise CatalogueError(f"{pattern} leads out of what was installed", "unsuitable")
+    found = sorted((folder / "node_modules").glob(pattern))
+    if not found:
+        raise CatalogueError(f"{package} has nothing for this machine: there is no {pattern}", "unsuitable")
+    return checked_program(folder, str(found[0].relative_to(folder)), package)
 
 
 def programs_of(manifest: dict[str, Any], package: str) -> dict[str, str]:
