@@ -14,12 +14,13 @@ import stat
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.acp.bridge.events import Note
+from roost.acp.bridge.events import Note, ServiceRequest, ServiceWithdrawn
 from roost.acp.bridge.mcp_events import McpRelayEvent
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.acp.bridge.v1_client import V1ClientBridge
 from roost.errors import RpcError
 from roost.rpc.messages import LIMIT_EXCEEDED, NULL_ID, error_bytes
+from roost.sdk.agent_services import ServedAgent, Services
 from roost.transport.messages import MessageChannel, MessageListener
 
 if TYPE_CHECKING:
@@ -31,14 +32,18 @@ _LEVELS: Final = {"info": logging.INFO, "warning": logging.WARNING}
 _SHOWN_FILE_BYTES: Final = 1 << 20  # of a file that a patch is shown with: more is no diff anybody reads
 
 
-def agent_in_v2(channel: MessageChannel) -> MessageChannel:
-    """No files and terminals are offered to the agent: it uses those of the machine it runs on.
+def agent_in_v2(channel: MessageChannel, services: Services | None = None) -> MessageChannel:
+    """Without `services` the agent is offered neither files nor terminals: it uses those of the machine it runs on.
 
     One that is a process of ours reaches MCP servers of this program through programs that it starts.
     """
     is_child = hasattr(channel, "exit_code")
-    bridge = V1AgentBridge(nonce=os.urandom(4).hex(), relays_mcp=is_child)
-    return BridgedChild(channel, bridge) if is_child else BridgedChannel(channel, bridge)
+    offered = None if services is None else services.capabilities
+    bridge = V1AgentBridge(services=offered, nonce=os.urandom(4).hex(), relays_mcp=is_child)
+    bridged = BridgedChild(channel, bridge) if is_child else BridgedChannel(channel, bridge)
+    if services is not None:
+        bridged.serve(bridge, services)
+    return bridged
 
 
 def client_in_v2(channel: MessageChannel) -> MessageChannel:
@@ -73,6 +78,7 @@ class BridgedChannel:
         self._has_ended = False  # the other end says no more; told once what came before has been delivered
         self._told_end = False
         self._timer: asyncio.TimerHandle | None = None
+        self._served: ServedAgent | None = None
         self._relays: ConnectedRelays | None = None
 
     @property
@@ -82,6 +88,10 @@ class BridgedChannel:
     @property
     def queued(self) -> int:
         return self._channel.queued
+
+    def serve(self, bridge: V1AgentBridge, services: Services) -> None:
+        """Has the agent's requests for files and terminals answered."""
+        self._served = ServedAgent(bridge, services, self._prompted)
 
     # ---- as a channel
 
@@ -170,6 +180,8 @@ class BridgedChannel:
                     log.log(_LEVELS[event.level], "%s: %s", self.peer, event.text)
                 elif isinstance(event, McpRelayEvent):
                     self._relay(event)
+                elif self._served is not None and isinstance(event, ServiceRequest | ServiceWithdrawn):
+                    self._served.take(event)
             self._gather()  # what that has brought about
         self._set_timer()
 
@@ -185,10 +197,11 @@ class BridgedChannel:
 
             assert isinstance(self._bridge, V1AgentBridge)
             assert self._bridge.mcp is not None
-            self._relays = ConnectedRelays(self._bridge.mcp, self._relayed)
+            self._relays = ConnectedRelays(self._bridge.mcp, self._prompted)
         self._relays.take(event)
 
-    def _relayed(self) -> None:
+    def _prompted(self) -> None:
+        """The bridge may have something to say that neither side has brought about."""
         if not self._told_end:
             self._pass_on()
             self._deliver()
@@ -239,6 +252,9 @@ class BridgedChannel:
             self._timer = None
         if self._relays is not None:
             self._relays.close()
+        if self._served is not None:
+            self._served.close()
+            self._served = None
 
 
 class BridgedChild(BridgedChannel):

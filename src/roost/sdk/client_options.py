@@ -18,6 +18,7 @@ from roost.transport.child import Launch
 from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
+    from roost.sdk.agent_services import Services
     from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
 
 LoginHandler: TypeAlias = Callable[[list[v2.AuthMethod]], str | Awaitable[str | None] | None]
@@ -43,6 +44,7 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
     requests: Mapping[str, RequestHandler] = {}
     notifications: Mapping[str, NotificationHandler] = {}
     meta: JsonObject | None = None
+    services: Services | None = None
     limits: ClientLimits = DEFAULT_CLIENT_LIMITS
 
     def capabilities(self) -> v2.ClientCapabilities:

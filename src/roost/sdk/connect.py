@@ -27,6 +27,7 @@ from roost.wire.model import JsonObject
 
 if TYPE_CHECKING:
     from roost.sdk.agent import Agent
+    from roost.sdk.agent_services import Services
     from roost.sdk.client_elicitation import FormHandler, UrlHandler, UrlQuestion
 
 Target: TypeAlias = "str | Sequence[str] | Launch | Agent | MessageChannel | ChannelFactory"
@@ -52,6 +53,7 @@ def connect(
     requests: Mapping[str, Callable[[Any], Any]] | None = None,
     notifications: Mapping[str, Callable[[Any], Any]] | None = None,
     meta: JsonObject | None = None,
+    services: Services | None = None,
     strict: bool | None = None,
     speaks: Literal[1, 2] | None = None,
     limits: ClientLimits = DEFAULT_CLIENT_LIMITS,
@@ -72,6 +74,8 @@ def connect(
     nes, position_encodings: which edit suggestions can be taken, and how positions can be counted, the best first.
     requests, notifications: handlers of extension methods, `_…`, by name; plain JSON data both ways.
     meta: `_meta` of `initialize`.
+    services: files and terminals for an agent of v1, which asks its client for them: a ClientServices; it allows what
+    it was made to allow, for all sessions of this client; close it after the client. Agents of v2 have their own.
     strict: whether lines that are no messages are answered with an error. By default they are skipped and counted when
     the agent is a process of ours, since programs print things (STD-4), and answered otherwise.
     speaks: the version it is known to speak, tried first, which saves a start where it is 1; a wrong one is found out.
@@ -102,6 +106,7 @@ def connect(
         requests=requests or {},
         notifications=notifications or {},
         meta=meta,
+        services=services,
         limits=limits,
     )
     return Client(opener, options, speaks)

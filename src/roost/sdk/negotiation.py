@@ -57,7 +57,7 @@ async def _open(opener: Opener, options: ClientOptions, trial: Trial) -> ClientL
     if trial.version == 1:
         from roost.sdk.bridged import agent_in_v2
 
-        channel = agent_in_v2(channel)
+        channel = agent_in_v2(channel, options.services)
     return ClientLink(channel, options.limits, tolerant=opener.tolerant)
 
 
