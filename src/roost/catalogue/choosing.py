@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from roost.catalogue.archive import ArchiveSource
 from roost.catalogue.command import CommandSource
-from roost.catalogue.entry import PackageDistribution, RegistryEntry
+from roost.catalogue.entry import BinaryTarget, PackageDistribution, RegistryEntry
 from roost.catalogue.folder import folder_source
 from roost.catalogue.machine import Machine
 from roost.catalogue.npm import NpmSource, is_exact, split_npm
@@ -22,13 +25,17 @@ from roost.errors import CatalogueError, LimitError
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`name`: what the agent is called when nobody says; empty when somebody has to. `spec`: kept for updates."""
+    """`name`: what the agent is called when nobody says; empty when somebody has to. `spec`: kept for updates.
+
+    `entry` stands for what the registry says about how it is run, so that a change of that is seen.
+    """
 
     source: Source
     name: str
     spec: str
     registry_id: str = ""
     pinned: bool = False
+    entry: str = ""
 
 
 def choose(
@@ -57,7 +64,7 @@ def choose(
             pinned = is_exact(spec.version) if spec.kind == "npm" else bool(spec.version)
             mark = "@" if spec.kind == "npm" else "=="
             text = f"{spec.kind}:{spec.name}{f'{mark}{spec.version}' if spec.version else ''}"
-            return Chosen(source, name, text, "" if entry is None else entry.id, pinned)
+            return Chosen(source, name, text, "" if entry is None else entry.id, pinned, _digest(known))
         case "folder":
             source, name = folder_source(machine, Path(spec.name), _choice(None, command, args), say)
             return Chosen(source, name, spec.name)
@@ -88,25 +95,34 @@ def _from_registry(
     args: tuple[str, ...] | None,
 ) -> Chosen:
     source: Source
+    known: PackageDistribution | BinaryTarget
     match distribution_of(entry, machine):
         case "npx" if entry.npx is not None:
-            package, wanted = _split(entry, "npx", entry.npx)
+            known = entry.npx
+            package, wanted = _split(entry, "npx", known)
             source = NpmSource(machine, package, version or wanted, _choice(entry.npx, command, args), say)
         case "uvx" if entry.uvx is not None:
-            package, wanted = _split(entry, "uvx", entry.uvx)
+            known = entry.uvx
+            package, wanted = _split(entry, "uvx", known)
             source = PypiSource(machine, package, version or wanted, _choice(entry.uvx, command, args), say)
         case "binary":
             if version and version != entry.version:
                 raise CatalogueError(f"the registry has {entry.id} {entry.version}, and no {version}", "unknown")
-            target = entry.binary[machine.platform]
-            source = ArchiveSource(machine, target, entry.version, args, say)
+            known = entry.binary[machine.platform]
+            source = ArchiveSource(machine, known, entry.version, args, say)
         case _:
             there = ", ".join(sorted(entry.binary))
             raise CatalogueError(
                 f"{entry.id} is not there for {machine.platform}; the registry has it for {there}", "unsuitable"
             )
     text = f"{entry.id}@{version}" if version else entry.id
-    return Chosen(source, entry.id, text, entry.id, bool(version))
+    return Chosen(source, entry.id, text, entry.id, bool(version), _digest(known))
+
+
+def _digest(known: PackageDistribution | BinaryTarget | None) -> str:
+    if isinstance(known, PackageDistribution):
+        known = msgspec.structs.replace(known, package="")  # the version is told elsewhere
+    return "" if known is None else hashlib.sha256(msgspec.json.encode(known, order="sorted")).hexdigest()[:12]
 
 
 def _registry_at_hand(registry: Callable[[], Registry], say: Say) -> Registry:

@@ -214,6 +214,7 @@ def _record(name: str, chosen: Chosen, version: str, command: str | None, args: 
         pinned=chosen.pinned,
         command=command,
         args=args,
+        entry=chosen.entry,
     )
 
 

@@ -36,6 +36,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `spec` is what was asked for, and what an update asks for again. `package` is the name within its kind: of npm,
     of PyPI (with extras), an archive's URL, a folder, a command line. `registry_id`: the registry entry it is or
     is a package of. `command` and `args` are what the user chose; None: as the entry or the package has it.
+    `entry` changes with what the registry says about how it is run.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pinned: bool = False
     command: str | None = None
     args: tuple[str, ...] | None = None
+    entry: str = ""
 
     @property
     def origin(self) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import selectors
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,7 +27,14 @@ _TAIL_BYTES: Final = 16 * 1024
 # From SIGTERM to SIGKILL, for a program that was told to end.
 _KILL_GRACE: Final = 2.0
 
-_PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
+# Becomes a program that Linux ends when we are killed. A program and no `preexec_fn`: that is no good beside threads.
+# 1 is PR_SET_PDEATHSIG (linux/prctl.h).
+_ENDS_WITH_US: Final = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +54,17 @@ def run_tool(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout:
     program has ended.
     """
     name = os.path.basename(argv[0])
+    if not os.access(argv[0], os.X_OK):
+        raise CatalogueError(f"{argv[0]} cannot be run", "unsuitable")
     try:
         process = subprocess.Popen(
-            list(argv),
+            [*_ends_with_us(), *argv],
             cwd=cwd,
             env=dict(env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=_die_with_parent(),  # no other thread runs here
         )
     except OSError as error:
         raise CatalogueError(f"{argv[0]} cannot be run: {error.strerror}", "unsuitable") from error
@@ -125,9 +132,6 @@ def _tail(out: bytes | bytearray, err: bytes | bytearray, env: Mapping[str, str]
     return "\n".join(line if len(line) <= TAIL_WIDTH else f"{line[:TAIL_WIDTH]}…" for line in lines)
 
 
-def _die_with_parent() -> Callable[[], object] | None:
-    """Linux ends the program when we are killed; elsewhere it goes on, in a folder that is taken away later."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _ends_with_us() -> list[str]:
+    """What comes before the command. Elsewhere than on Linux it goes on, in a folder that is taken away later."""
+    return [sys.executable, "-I", "-S", "-c", _ENDS_WITH_US, str(os.getpid())] if sys.platform == "linux" else []
