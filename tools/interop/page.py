@@ -20,7 +20,13 @@ PAGE = ROOT / "docs" / "agents.md"
 RESULTS = Path(__file__).resolve().with_name("results.json")
 
 CELLS = {"works": "yes", "fails": "**no**", "lacks": "n/a"}
-HEADINGS = {"cancel_asking": "cancel while asking", "switch": "change an option", "two": "two at once", "end": "close"}
+HEADINGS = {
+    "cancel_asking": "cancel while asking",
+    "cancel_running": "cancel while running",
+    "switch": "change an option",
+    "two": "two at once",
+    "end": "close",
+}
 
 INTRO = """\
 # Agents

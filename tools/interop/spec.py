@@ -18,6 +18,7 @@ SCENARIOS: Mapping[str, str] = {
     "run": "a shell command is run, and its output gets to the model",
     "cancel": "a turn is cancelled while the model speaks",
     "cancel_asking": "a turn is cancelled while a permission is open",
+    "cancel_running": "a turn is cancelled while a command runs",
     "switch": "a mode, a model or another option is changed",
     "crash": "an agent that is killed in mid-turn is started again, and its session goes on",
     "resume": "a session is resumed after the daemon was restarted",

@@ -11,12 +11,14 @@ import pytest
 from roost.errors import SidecarError
 from roost.host import AgentCrashed, PermissionRequest, Session, Turn
 from roost.testing.llm import Ask
+from tests.interop.harness.doorbell import Doorbell
 from tests.interop.harness.stage import TURN_TIMEOUT, Stage, allow, kill, reject
 from tests.interop.harness.story import Story
 
 Scenario = Callable[[Stage], Awaitable[None]]
 
 TIERS = {"native": "by the agent's own means", "fallback": "with its transcript"}
+SLEEP = 321  # seconds, of a command that is cancelled: a number nobody else sleeps
 WORDS = 400  # of a stream that is cancelled: twenty seconds of it
 
 
@@ -120,6 +122,23 @@ async def cancel_asking(stage: Stage) -> None:
         stage.decide = allow
     assert story.stop_reason == "cancelled"
     assert not path.exists()
+
+
+async def cancel_running(stage: Stage) -> None:
+    session, story = await stage.session(), stage.story()
+    with Doorbell(stage.place.cwd / stage.fresh("begun")) as bell:
+        turn = session.prompt(f"Please [[run echo begun > {bell.path}; sleep {SLEEP}]]")
+        async with asyncio.timeout(TURN_TIMEOUT * stage.agent.slow):
+            following = asyncio.ensure_future(story.follow(turn))
+            await asyncio.wait((following, bell.rung), return_when="FIRST_COMPLETED")
+            assert not following.done(), f"the turn ended before the command ran: {story}"
+            await session.cancel()
+            await following
+    assert story.stop_reason == "cancelled"
+    if any(f"sleep {SLEEP}" in line for line in stage.running()):
+        stage.note = "it leaves the command running until the session is closed"
+    if "cancel_running" not in stage.agent.spoils:
+        assert "Going on." in (await stage.tell(session, "Please [[say Going on.]]")).text
 
 
 async def switch(stage: Stage) -> None:
@@ -226,6 +245,7 @@ SCENARIOS: dict[str, Scenario] = {
         run,
         cancel,
         cancel_asking,
+        cancel_running,
         switch,
         crash,
         resume,

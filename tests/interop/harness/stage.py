@@ -161,6 +161,10 @@ class Stage:
 
     # ---- processes
 
+    def running(self) -> list[str]:
+        """`PID COMMAND` of what was started here."""
+        return running_with(f"{MARK}={self._mark}")
+
     async def nothing_left(self) -> None:
         """Nothing that was started here runs any longer."""
         await gone(f"{MARK}={self._mark}")

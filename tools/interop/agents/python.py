@@ -9,6 +9,7 @@ from tools.interop.agents.javascript import openai_env
 from tools.interop.pins import PyPI
 from tools.interop.spec import Agent, Place, Quirk
 
+NO_SHELL = "it has no shell unless it is started with one (`--shell`)"
 OPENAI_SETUP = "`OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`, for any provider of that API."
 
 AGENTAO = Agent(
@@ -94,7 +95,8 @@ FAST_AGENT = Agent(
     slow=2.0,
     lacks={
         "thinking": "it passes on no reasoning of its generic provider",
-        "run": "it has no shell unless it is started with one (`--shell`)",
+        "run": NO_SHELL,
+        "cancel_running": NO_SHELL,
         "switch": "it has one mode and no other options",
     },
     quirks=(Quirk("it echoes the version it is asked for, and speaks v1: that is known, so it is asked for 1"),),
@@ -128,12 +130,12 @@ HERMES = Agent(
     setup="`hermes model` once by hand.",
     slow=1.5,
     unasked=frozenset(("run",)),
-    spoils=frozenset(("cancel_asking",)),
+    spoils=frozenset(("cancel_asking", "cancel_running")),
     quirks=(
         Quirk("it runs commands without asking, unless it finds them dangerous; for files it asks", "run"),
         Quirk(
-            "it takes a turn that was cancelled at a permission for one that runs still, and queues what comes after: "
-            "the session has to be closed and resumed",
+            "it takes a turn that was cancelled at a permission or in a command for one that runs, and queues what "
+            "comes after: the session has to be closed and resumed",
             "cancel_asking",
         ),
         Quirk("it announces tool calls without a status"),

@@ -18,6 +18,7 @@ SDK_V1 = Agent(
     lacks={
         "thinking": NO_MODEL,
         "run": NO_MODEL,
+        "cancel_running": NO_MODEL,
         "switch": "it has neither modes nor options",
     },
     quirks=(
@@ -39,6 +40,7 @@ SDK_DUAL = Agent(
         "write": NO_MODEL,
         "deny": NO_MODEL,
         "run": NO_MODEL,
+        "cancel_running": NO_MODEL,
         "cancel_asking": NO_MODEL,
         "switch": "it has no options",
         "resume": "it refuses the sessions of another process, as invalid parameters",
