@@ -260,16 +260,6 @@ def test_a_close_ends_a_turn_first_and_the_end_is_told_and_kept() -> None:
     assert not shelf.sessions[session].turn_open
 
 
-def test_a_close_that_the_agent_refuses_closes_nothing() -> None:
-    script = Plain({"sessionCapabilities": {"close": {}}})
-    script.refuses.add("session/close")
-    shelf = Shelf()
-    rig, caller, session = begun(script, journal=shelf)
-    assert answer(rig, caller, session, "session/close")["error"]["message"] == "no session/close"
-    assert not shelf.sessions[session].closed
-    assert len(alive(rig)) == 1
-
-
 def test_a_sleeping_session_is_closed_without_an_agent() -> None:
     shelf = Shelf()
     rig, caller, session = begun(journal=shelf)
@@ -295,6 +285,37 @@ def test_a_closed_session_is_open_again_when_it_is_resumed() -> None:
     rig.advance(30)
     rig.leave(caller)
     rig.assert_nothing_left()
+
+
+@pytest.mark.parametrize("capabilities", [{"delete": {}}, {}])
+def test_what_the_agent_deletes_is_deleted_here_too(capabilities: Json) -> None:
+    """SES-28"""
+    shelf = Shelf()
+    rig, caller, session = begun(Plain({**LOAD, "sessionCapabilities": capabilities}), journal=shelf)
+    reply = answer(rig, caller, session, "session/delete")
+    if not capabilities:
+        assert reply["error"]["code"] == -32601
+        assert len(alive(rig)) == 1
+        return
+    assert reply["result"] == {}
+    assert not shelf.sessions
+    assert not alive(rig)
+    after = rig.ask(caller, AcpSessionRequest(session, "session/prompt", None))
+    assert after == AcpErrorResponse("invalid_state", f"unknown ACP session {session}")
+    rig.leave(caller)
+    rig.assert_nothing_left()
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+def test_a_session_the_agent_will_not_let_go_goes_on(method: str) -> None:
+    script = Plain({"sessionCapabilities": {"close": {}, "delete": {}}})
+    script.refuses.add(method)
+    shelf = Shelf()
+    rig, caller, session = begun(script, journal=shelf)
+    assert answer(rig, caller, session, method)["error"]["message"] == f"no {method}"
+    assert not shelf.sessions[session].closed
+    answer(rig, caller, session, "session/prompt", prompt())
+    assert stop_reason(rig, caller) == "end_turn"
 
 
 # ---- logout

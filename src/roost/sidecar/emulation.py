@@ -29,6 +29,7 @@ from roost.sidecar.commands import SessionQuery, SessionsQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
+from roost.sidecar.inventory import delete
 from roost.sidecar.journal import StoredSession
 from roost.sidecar.naming import key_of
 from roost.sidecar.payloads import decoded, encoded, members
@@ -41,9 +42,10 @@ from roost.wire.decode import decode
 
 LIST = "session/list"
 CLOSE = "session/close"
+DELETE = "session/delete"
 LOGIN = "auth/login"
 LOGOUT = "auth/logout"
-METHODS = frozenset((LIST, RESUME, CLOSE, LOGOUT))
+METHODS = frozenset((LIST, RESUME, CLOSE, DELETE, LOGOUT))
 
 ROWS = 50  # of one answer to session/list
 SCAN = 200  # stored sessions looked at at once, for those of one agent
@@ -81,8 +83,8 @@ def emulated(context: Context, connection: Connection, request: AcpSessionReques
         return (yield from session_request(context, connection, request))
     if request.method == LIST and not v1.attaches("list"):
         return (yield from stored_sessions(context, connection, session, params))
-    if request.method == CLOSE:
-        return (yield from close(context, connection, session, params))
+    if request.method in (CLOSE, DELETE):
+        return (yield from let_go(context, connection, session, request.method, params))
     if request.method == LOGOUT and not v1.logs_out:
         return (yield from log_out(context, connection, session, params))
     return (yield from session_request(context, connection, request))
@@ -192,15 +194,22 @@ def close_at_rest(context: Context, connection: Connection, session_id: str) -> 
     return True
 
 
-def close(
-    context: Context, connection: Connection, session: Session, params: dict[str, msgspec.Raw]
+def let_go(
+    context: Context, connection: Connection, session: Session, method: str, params: dict[str, msgspec.Raw]
 ) -> Conversation[AcpResponse]:
-    """The agent is told, or its work cancelled; then it ends, for it has no other session."""
+    """The agent is told, or its work cancelled; then it ends, for it has no other session.
+
+    What it has deleted is deleted here too: else it would come back with the next request.
+    """
     params["sessionId"] = encoded(session.live_id)
-    response = yield from exchange(context, session, CLOSE, params)
+    response = yield from exchange(context, session, method, params)
     if has_result(response):
         yield from session.caught_up()
-        yield from close_session(context, connection, AcpCloseSessionRequest(session.id))
+        if method == CLOSE:
+            yield from close_session(context, connection, AcpCloseSessionRequest(session.id))
+        else:
+            yield from quiet(context, connection, session.id)
+            yield from alone(context, connection, session.id, delete(context, connection, session.id))
     return response
 
 

@@ -356,6 +356,15 @@ def test_what_the_agent_has_is_asked_of_it() -> None:
     assert update["params"]["sessionId"] == "s2"
 
 
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+def test_a_session_the_agent_will_not_let_go_goes_on(method: str) -> None:
+    rig = opened({"sessionCapabilities": {"close": {}, "delete": {}}})
+    rig.ask(method, {"sessionId": "s1"})
+    rig.refuse(rig.asked()["id"], -32603, "no")
+    assert rig.north()[-1]["error"]["message"] == "no"
+    rig.prompt("still there")
+
+
 def test_what_was_not_offered_is_not_there() -> None:
     """ERR-4"""
     rig = opened()

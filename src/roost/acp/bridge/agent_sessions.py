@@ -166,10 +166,12 @@ class Sessions:
 
     def delete(self, request: Called, params: Json) -> None:
         session = self._requests.find(params)
-        if session is not None and not session.closed:
-            self._bridge.close_session(session)
+        if session is not None:
+            self._bridge.turns.cancel(session)
 
         def shaped(result: Json) -> Json:
+            if session is not None and not session.closed:
+                self._bridge.close_session(session)
             self._bridge.sessions.pop(params["sessionId"], None)
             return with_meta({}, result)
 
