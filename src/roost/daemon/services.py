@@ -1,6 +1,7 @@
 """Files and terminals of bridged agents: what the engine wants served, done with ClientServices.
 
-One ClientServices for each place, made with the first request there; the engine decides what it may change.
+One ClientServices for each place, made with the first request there; the engine decides what it may change. What only
+serving needs is imported then: most daemons serve nobody.
 """
 
 from __future__ import annotations
@@ -9,11 +10,8 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.acp.bridge.events import CommandRun, FileWrite, Wish
-from roost.acp.bridge.limits import DEFAULT_LIMITS
 from roost.errors import ConfigError, RpcError
 from roost.process.base import Runner
 from roost.rpc.messages import INTERNAL_ERROR
@@ -22,6 +20,7 @@ from roost.sidecar.commands import ServicePlace
 from roost.sidecar.limits import Limits
 
 if TYPE_CHECKING:
+    from roost.acp.bridge.events import Wish
     from roost.process.services import ClientServices, ServiceLimits, TerminalCommand, TerminalEvent
     from roost.process.services.tail import OutputTail
 
@@ -168,6 +167,8 @@ class _Place:
 
     async def _open(self, place: ServicePlace) -> ClientServices:
         """Raises RpcError: the roots cannot be."""
+        from concurrent.futures import ThreadPoolExecutor
+
         from roost.process.services import ClientServices, command_environment
 
         def make() -> ClientServices:
@@ -241,6 +242,9 @@ class _Place:
         return await decided
 
     async def _may_write(self, path: str) -> bool:
+        from roost.acp.bridge.events import FileWrite
+        from roost.acp.bridge.limits import DEFAULT_LIMITS
+
         token, params = _request.get()
         asked: str = params["path"]
         services = await self._opened()
@@ -252,6 +256,8 @@ class _Place:
         return await self._may(token, FileWrite(path, asked, plain, not there, before))
 
     async def _may_run(self, command: TerminalCommand) -> bool:
+        from roost.acp.bridge.events import CommandRun
+
         token, params = _request.get()
         asked: str = params.get("cwd") or self._place.roots[0]
         if (await self._opened()).plain(asked) != command.cwd:

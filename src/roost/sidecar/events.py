@@ -7,14 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from roost.acp.bridge.events import Wish
 from roost.errors import RpcError
 from roost.sidecar.gen.messages import AcpCallbackResponse, AcpRequest
 from roost.sidecar.mcp_relay import RelayEvent
+
+if TYPE_CHECKING:
+    from roost.acp.bridge.events import Wish
 
 
 class CallerArrived(msgspec.Struct, frozen=True, gc=False):
