@@ -82,12 +82,22 @@ class Machine:
     def pythons(self) -> Iterator[Python]:
         """The one that is configured, then others, no version twice."""
         seen: set[str] = set()
-        for name in (self.runtimes.python, *_PYTHONS):
-            found = self.runtimes.find(name)
-            python = None if found is None else self._python(found)
+        for path in self._python_paths():
+            python = self._python(path)
             if python is not None and python.version not in seen:
                 seen.add(python.version)
                 yield python
+
+    def _python_paths(self) -> Iterator[str]:
+        """Everywhere on PATH: the first of a name may be a stand-in that finds nothing."""
+        configured = self.runtimes.find(self.runtimes.python)
+        if configured is not None:
+            yield configured
+        for name in _PYTHONS:
+            for folder in filter(os.path.isabs, self.runtimes.path.split(os.pathsep)):
+                path = os.path.join(folder, name)
+                if os.path.isfile(path) and os.access(path, os.X_OK):
+                    yield path
 
     def ask(self, argv: list[str]) -> Finished:
         return run_tool(
