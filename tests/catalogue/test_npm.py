@@ -175,3 +175,13 @@ def test_a_program_that_is_not_in_its_package_is_damage(tmp_path: Path) -> None:
 )
 def test_a_package_has_a_name_and_maybe_a_version(text: str, parts: tuple[str, str]) -> None:
     assert split_npm(text) == parts
+
+
+@pytest.mark.parametrize("name", ["../../x", "", None, 7, "a b"])
+def test_a_folder_whose_name_is_none_is_damaged(house: House, tmp_path: Path, name: object) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "package.json").write_text(json.dumps({"name": name, "version": "1.0.0", "bin": "x.js"}))
+    with pytest.raises(CatalogueError, match="no name that npm would take") as caught:
+        house.installer(machine()).install(str(folder), name="mine")
+    assert caught.value.code == "damaged"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from roost.process.packages import Packages
-from tests.catalogue.rig import agent_folder
+from tests.catalogue.rig import agent_folder, web
 from tests.cli.rig import PATIENCE, Program, ended, objects, program, roost, scripted
 
 # Stands in for npm. What is to be installed, and whether it waits for a word in mid-work, is in files.
@@ -272,6 +272,29 @@ def test_a_configured_registry_comes_first_and_its_damage_is_told(npm: FakeNpm, 
     assert f"{tmp_path}/registry.json" in result.stderr
     assert "entry gemini, version" in result.stderr
     assert roost("install", "gemini", "--config", config).exit_code == 2
+
+
+def test_a_registry_at_a_url_is_asked_and_its_password_is_never_shown(npm: FakeNpm, tmp_path: Path) -> None:
+    config = tmp_path / "mine.toml"
+    entry = {"id": "mine", "name": "M", "version": "1.0.0", "distribution": {"npx": {"package": "some-agent@1.0.0"}}}
+    with web() as served:
+        url = served.url.replace("http://", "http://user:geheim@")
+        served.pages["/registry.json"] = json.dumps({"agents": [entry, {"id": "bad"}]}).encode()
+        config.write_text(f'[catalogue]\nnpm = "{npm.program}"\nregistry = "{url}/registry.json"\n')
+        results = [
+            roost("install", "mine", "--config", str(config)),
+            roost("install", "bad", "--config", str(config)),
+            roost("agents", "--available", "--config", str(config)),
+        ]
+        assert [result.exit_code for result in results] == [0, 2, 0]
+        served.pages.clear()
+        results.append(roost("install", "mine", "--config", str(config)))
+        assert results[-1].exit_code == 2
+        assert "the server says 404" in results[-1].stderr
+    for result in results:
+        assert "geheim" not in result.stdout + result.stderr
+    for file in (tmp_path / "data").rglob("*.json"):
+        assert "geheim" not in file.read_text()
 
 
 def test_a_registry_that_is_not_there_is_told_and_packages_can_be_installed_all_the_same(

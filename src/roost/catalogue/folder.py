@@ -11,7 +11,7 @@ from typing import Any, Final
 from roost.catalogue.entry import is_version
 from roost.catalogue.installed import Kind
 from roost.catalogue.machine import Machine
-from roost.catalogue.npm import check_node, install_with_npm, npm_program, programs_of, read_package_json
+from roost.catalogue.npm import NPM_NAME, check_node, install_with_npm, npm_program, programs_of, read_package_json
 from roost.catalogue.pypi import PypiSource
 from roost.catalogue.settings import CatalogueSettings
 from roost.catalogue.source import Built, Choice, Say, Source, checked_program, name_of_package
@@ -106,8 +106,8 @@ class NodeFolder:
 
     def build(self, folder: Path, name: str, final: Path) -> Built:
         package = read_package_json(self._path).get("name")
-        if not isinstance(package, str) or not package:
-            raise CatalogueError(f"{self._path / 'package.json'} has no name", "damaged")
+        if not isinstance(package, str) or not NPM_NAME.match(package):
+            raise CatalogueError(f"{self._path / 'package.json'} has no name that npm would take", "damaged")
         self._say(f"npm installs {self._path}")
         install_with_npm(self._machine, folder, str(self._path))
         return Built(npm_program(folder, package, self._choice.command), self._choice.args, self._choice.env)

@@ -24,12 +24,10 @@ _PYTHONS: Final = ("python3.14", "python3.13", "python3.12", "python3.11", "pyth
 _NOT_FOR_PIP: Final = (
     "PYTHONHOME",
     "PYTHONPATH",
-    "PIP_USER",
     "PIP_TARGET",
     "PIP_PREFIX",
     "PIP_ROOT",
     "PIP_PYTHON",
-    "PIP_REQUIRE_VIRTUALENV",
     "PIP_REQUIREMENT",
     "PIP_QUIET",
     "PIP_VERBOSE",
@@ -70,13 +68,13 @@ class Machine:
         return f"{'darwin' if sys.platform == 'darwin' else 'linux'}-{processor}"
 
     def npm(self) -> str | None:
-        return self.runtimes.find(self.settings.npm)
+        return self._find(self.settings.npm)
 
     def node_version(self) -> str:
         """Of the node that runs agents; empty when it is another program, or none."""
         if os.path.basename(self.runtimes.javascript) not in ("node", "nodejs"):
             return ""
-        found = self.runtimes.find(self.runtimes.javascript)
+        found = self._find(self.runtimes.javascript)
         return "" if found is None else node_version(found)
 
     def pythons(self) -> Iterator[Python]:
@@ -90,7 +88,7 @@ class Machine:
 
     def _python_paths(self) -> Iterator[str]:
         """Everywhere on PATH: the first of a name may be a stand-in that finds nothing."""
-        configured = self.runtimes.find(self.runtimes.python)
+        configured = self._find(self.runtimes.python)
         if configured is not None:
             yield configured
         for name in _PYTHONS:
@@ -109,7 +107,13 @@ class Machine:
         )
 
     def npm_environment(self) -> dict[str, str]:
-        return {**self.environment, "NO_COLOR": "1", "npm_config_color": "false", "npm_config_update_notifier": "false"}
+        return {
+            **self.environment,
+            "NO_COLOR": "1",
+            "npm_config_color": "false",
+            "npm_config_global": "false",  # whatever the user's settings say
+            "npm_config_update_notifier": "false",
+        }
 
     def pip_environment(self) -> dict[str, str]:
         env = {name: value for name, value in self.environment.items() if name not in _NOT_FOR_PIP}
@@ -118,9 +122,16 @@ class Machine:
             "NO_COLOR": "1",
             "PIP_NO_COLOR": "1",
             "PIP_NO_INPUT": "1",
+            "PIP_USER": "0",  # whatever the user's pip.conf says
+            "PIP_REQUIRE_VIRTUALENV": "0",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_PROGRESS_BAR": "off",
         }
+
+    def _find(self, program: str) -> str | None:
+        """Absolute, since it is run from elsewhere."""
+        found = self.runtimes.find(program)
+        return None if found is None else os.path.abspath(found)
 
     def _python(self, path: str) -> Python | None:
         try:

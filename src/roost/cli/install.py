@@ -45,7 +45,9 @@ def command(
     as_json: bool,
     config_file: str | None,
 ) -> int:
-    """Install agents: NAME of the registry (`roost agents --available`), npm:PACKAGE[@VERSION],
+    """Bring agents here, to be run by their names.
+
+    NAME is an agent of the registry (`roost agents --available`), SPEC is npm:PACKAGE[@VERSION],
     pypi:PACKAGE[==VERSION], a folder, or a command line.
     """
     if len(specs) > 1 and (name is not None or program is not None or args):
@@ -65,9 +67,10 @@ def command(
 @json_option("one JSON object for each agent")
 @config_option
 def update(names: tuple[str, ...], root: str | None, as_json: bool, config_file: str | None) -> int:
-    """Bring agents to the version the registry has, or the newest; without NAME all that `roost install` brought.
+    """Bring agents to their newest versions.
 
-    One that was installed as an exact version is pinned, and stays.
+    That is the registry's version, or the newest of npm or PyPI; without NAME for all that `roost install` brought
+    from there. One that was installed as an exact version is pinned, and stays.
     """
     config, installer = _start(config_file, root)
     wanted = names or tuple(record.name for record in installer.records() if record.kind not in ("folder", "command"))
@@ -82,7 +85,7 @@ def update(names: tuple[str, ...], root: str | None, as_json: bool, config_file:
 @json_option("one JSON object for each agent")
 @config_option
 def remove(names: tuple[str, ...], root: str | None, as_json: bool, config_file: str | None) -> int:
-    """Take agents away that `roost install` brought, with all their versions.
+    """Take away agents that `roost install` brought.
 
     What they keep of their own, logins and settings, is theirs and stays.
     """
