@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_a_package_that_is_for_another_python_is_told_with_what_it_needs(
 ) -> None:
     wheel(wheels, "some-agent", "1.0", requires=">=3.99")
     on = machine({**pip_environment(wheels, tmp_path), "PATH": "/nowhere"})
-    with pytest.raises(CatalogueError, match=r"needs another Python: it is for Python >=3\.99, and ") as caught:
+    with pytest.raises(CatalogueError, match=r"fits no Python here: it is for Python >=3\.99, and ") as caught:
         house.installer(on).install("pypi:some-agent")
     assert caught.value.code == "unsuitable"
     assert not (house.root / "pkgs" / "some-agent").exists()
@@ -167,3 +168,17 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 )
 def test_a_package_has_a_name_and_maybe_a_version(text: str, parts: tuple[str, str]) -> None:
     assert split_pypi(text) == parts
+
+
+def test_a_python_that_cannot_make_a_venv_is_passed_over(house: House, wheels: Path, tmp_path: Path) -> None:
+    wheel(wheels, "some-agent", "1.0")
+    broken = tmp_path / "broken-python"
+    broken.write_text('#!/bin/sh\ncase "$*" in *venv*) echo no venv >&2; exit 1;; esac\necho 3.99.0; echo 1 1\n')
+    broken.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3.13").symlink_to(sys.executable)
+    env = {**pip_environment(wheels, tmp_path), "PATH": str(tmp_path / "bin")}
+    house.installer(machine(env, python=str(broken))).install("pypi:some-agent")
+    assert run(house, "some-agent") == "agent\n"
+    with pytest.raises(CatalogueError, match=r"fits no Python here: .*broken-python could not make a venv"):
+        house.installer(machine({**env, "PATH": "/nowhere"}, python=str(broken))).install("pypi:some-agent==2")

@@ -35,11 +35,18 @@ _NOT_FOR_PIP: Final = (
     "PIP_DRY_RUN",
 )
 
-# Is asked of a Python about itself: its version, whether it has pip, and whether it can make a venv with one.
-_ABOUT: Final = (
-    "import sys, importlib.util as u; print(*sys.version_info[:3], sep='.');"
-    "print(int(u.find_spec('pip') is not None), int(u.find_spec('ensurepip') is not None))"
-)
+# Is asked of a Python about itself: its version, whether it has a pip that knows `--python` and `--report`, and whether
+# it can make a venv with one.
+_ABOUT: Final = """
+import importlib.util, sys
+try:
+    import importlib.metadata
+    pip = tuple(int(word) for word in importlib.metadata.version("pip").split(".")[:2]) >= (22, 3)
+except Exception:
+    pip = False
+print(*sys.version_info[:3], sep=".")
+print(int(pip), int(sys.version_info >= (3, 11) and importlib.util.find_spec("ensurepip") is not None))
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,12 @@ class PypiSource:
         self._say(f"asking pip about {self._shown}")
         unsuited: list[str] = []
         for python in self._machine.pythons():
-            self._make_venv(folder, python)
+            try:
+                self._make_venv(folder, python)
+            except CatalogueError as error:  # another may be able to
+                shutil.rmtree(folder / "venv", ignore_errors=True)
+                unsuited.append(str(error))
+                continue
             found = self._look_up(folder, python, unsuited)
             if found is not None:
                 self._python = python
@@ -82,8 +87,8 @@ class PypiSource:
         if not unsuited:
             raise CatalogueError("there is no Python here that could run it", "unsuitable")
         raise CatalogueError(
-            f"{self._shown} needs another Python: {'; '.join(unsuited)}. Install one that fits, so that it is found "
-            f"as python3.N on PATH or by runtimes.python{self._older}",
+            f"{self._shown} fits no Python here: {'; '.join(unsuited)}. Install one that does, to be found as "
+            f"python3.N on PATH or by runtimes.python{self._older}",
             "unsuitable",
         )
 
@@ -109,7 +114,7 @@ class PypiSource:
         without = ["--without-pip"] if python.has_pip else []
         if not python.has_pip and not python.has_ensurepip:
             raise CatalogueError(
-                f"{python.path} has neither pip nor ensurepip: install them (Debian: apt install python3-venv)",
+                f"{python.path} has no pip of 22.3 or later, and no ensurepip (Debian: apt install python3-venv)",
                 "unsuitable",
             )
         done = run_tool(
