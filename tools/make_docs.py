@@ -81,6 +81,8 @@ PUBLIC = (
     "roost.sidecar.gen.messages",
     # checking agents
     "roost.testing.conformance",
+    # a model for tests
+    "roost.testing.llm",
 )
 
 

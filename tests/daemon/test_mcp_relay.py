@@ -214,7 +214,7 @@ async def test_where_there_can_be_no_socket_the_relay_is_refused(monkeypatch: py
 
 
 async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG")
+    caplog.set_level("DEBUG", "roost.daemon")
     async with house() as at:
         offered = await at.offer()
         program, channel = await connected(at, offered)

@@ -13,7 +13,7 @@ from roost.errors import ConnectionClosed, LocalProtocolError, RpcError
 from roost.sdk.client import Client
 from roost.sdk.client_limits import ClientLimits
 from roost.sdk.mcp import McpConnection
-from tests.sdk.raw_agent import RawAgent, bounded, connected, opened, settled
+from tests.sdk.raw_agent import RawAgent, bounded, connected, eventually, opened, settled
 
 
 class Recorder:
@@ -159,6 +159,35 @@ async def test_o_28_after_a_disconnect_the_id_is_dead_and_what_was_asked_fails()
         with pytest.raises(LocalProtocolError):
             await endpoint.connection.notify("x")
         assert await connect_mcp(agent, declared) != connection_id
+
+
+async def test_a_server_is_closed_though_the_agent_is_gone_before_its_disconnect_is_done() -> None:
+    async with connected() as (client, agent):
+        server = Server()
+        connection_id = await connect_mcp(agent, client.mcp.offer("clock", server))
+        agent.request("mcp/message", message(connection_id, "block"))
+        await eventually(lambda: server.endpoints[0].heard)
+        agent.request("mcp/disconnect", {"connectionId": connection_id})
+        agent.close()
+        await eventually(lambda: server.endpoints[0].is_closed)
+
+
+async def test_a_server_that_is_made_when_the_agent_is_gone_is_closed() -> None:
+    made: asyncio.Future[Recorder] = asyncio.get_running_loop().create_future()
+    async with connected() as (client, agent):
+        waiting: list[McpConnection] = []
+
+        async def slow(connection: McpConnection) -> Recorder:
+            waiting.append(connection)
+            return await asyncio.shield(made)
+
+        declared = client.mcp.offer("clock", slow)
+        agent.request("mcp/connect", {"serverId": declared.server_id})
+        await eventually(lambda: waiting)
+        client.mcp.withdraw([declared])
+        made.set_result(Recorder(waiting[0]))
+        await eventually(lambda: made.result().is_closed)
+        assert client.mcp.connections == []
 
 
 async def test_mcp_9_a_withdrawn_message_is_given_up_by_the_server() -> None:

@@ -92,6 +92,7 @@ class McpHost:
         self._servers: dict[str, tuple[v2.McpServerAcp, McpServer]] = {}
         self._connections: dict[str, McpConnection] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._is_over = False
 
     @property
     def connections(self) -> list[McpConnection]:
@@ -118,7 +119,8 @@ class McpHost:
                 self._close(connection)
 
     def close_all(self) -> None:
-        """The transport is gone, and the connections with it (MCP-7)."""
+        """The transport is gone, and the connections with it; there will be no further ones (MCP-7)."""
+        self._is_over = True
         for connection in self.connections:
             self._close(connection)
 
@@ -130,7 +132,7 @@ class McpHost:
     # ---- what the agent does
 
     async def connect(self, link: McpLink, request: v2.ConnectMcpRequest) -> v2.ConnectMcpResponse:
-        known = self._servers.get(request.server_id)
+        known = None if self._is_over else self._servers.get(request.server_id)
         if known is None:  # MCP-2
             raise RpcError(INVALID_PARAMS, "Invalid params: no such MCP server", {"path": "serverId"})
         if len(self._connections) >= self._limits.mcp_connections:
@@ -143,9 +145,12 @@ class McpHost:
             endpoint = server(connection)
             connection.endpoint = await endpoint if inspect.isawaitable(endpoint) else endpoint
         except BaseException:
-            del self._connections[connection.connection_id]
+            self._connections.pop(connection.connection_id, None)
             connection.is_open = False
             raise
+        if not connection.is_open:  # closed while its server was being made
+            await asyncio.shield(self._close(connection))
+            raise RpcError(INVALID_PARAMS, "Invalid params: no such MCP server", {"path": "serverId"})
         return v2.ConnectMcpResponse(connection_id=connection.connection_id)
 
     def asked(self, request: v2.MessageMcpRequest) -> asyncio.Task[Any]:
@@ -172,7 +177,7 @@ class McpHost:
 
     async def disconnect(self, request: v2.DisconnectMcpRequest) -> None:
         connection, _ = self._require(request.connection_id)
-        await self._close(connection)
+        await asyncio.shield(self._close(connection))  # who asked may be gone before it is done
 
     def _require(self, connection_id: str) -> tuple[McpConnection, McpEndpoint]:
         connection = self._connections.get(connection_id)
