@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from roost.catalogue.profiles import Profiles
 from roost.daemon.catalogue import LocalCatalogue
 from roost.errors import ProcessError
 from roost.process.packages import Packages
@@ -61,7 +60,7 @@ def catalogue(
     environment = {"PATH": path, **own}
     let_through = tuple(own)
     return LocalCatalogue(
-        Packages(roots, runtimes), runtimes, own_env=environment, let_through=let_through, profiles=Profiles(quirks)
+        Packages(roots, runtimes), runtimes, own_env=environment, let_through=let_through, quirks=quirks
     )
 
 

@@ -57,7 +57,7 @@ async def opened(services: Answering) -> tuple[Any, RawAgent]:
 
 
 def ask(agent: RawAgent, method: str) -> None:
-    agent.send({"jsonrpc": "2.0", "id": "r", "method": method, "params": {"sessionId": "s", "path": "/work/x"}})
+    agent.send({"jsonrpc": "2.0", "id": "r", "method": method, "params": {"sessionId": "s", "path": "/here/x"}})
 
 
 async def answered(agent: RawAgent) -> dict[str, Any]:
@@ -77,7 +77,7 @@ async def test_an_agent_is_offered_what_is_served_and_gets_its_answers() -> None
     ask(agent, "fs/read_text_file")
     services.answer.set_result({"content": "text"})
     assert (await answered(agent))["result"] == {"content": "text"}
-    assert services.asked == [("fs/read_text_file", {"sessionId": "s", "path": "/work/x"})]
+    assert services.asked == [("fs/read_text_file", {"sessionId": "s", "path": "/here/x"})]
     await client.close()
 
 

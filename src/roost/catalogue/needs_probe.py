@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import msgspec
 from roost.catalogue.needs import Found
 from roost.catalogue.needs_ranges import version_in
 from roost.catalogue.profiles_match import npm_folder_of
+from roost.process.runtimes.base import which
 from roost.process.runtimes.sniff import FileKind, interpreter_kind, sniff
 
 # What a package says of itself is a few pages; more is not read. A range of versions is a few words.
@@ -113,7 +113,7 @@ def _of_python(python: str) -> Found:
 
 
 def _which(name: str, environment: Mapping[str, str]) -> str | None:
-    return shutil.which(name, path=environment.get("PATH", os.defpath))
+    return which(name, environment.get("PATH", os.defpath))
 
 
 def _ask_version(path: str) -> str:

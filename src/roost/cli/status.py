@@ -40,7 +40,8 @@ def say(sentence: str) -> None:
     """One sentence on stderr. It may quote the agent, so what would not show is spelt out."""
     from roost.acp.view_text import reveal
 
-    _write(f"roost: {reveal(sentence)}\n")
+    lines = [reveal(line) for line in sentence.splitlines()]  # an agent's own words may be several, set apart from ours
+    _write("roost: " + "\n    ".join(lines) + "\n")
 
 
 def say_lines(text: str) -> None:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from roost.catalogue.needs import hard_needs
-from roost.catalogue.needs_probe import look_at
-from roost.catalogue.profiles import Profiles
-from roost.catalogue.profiles_match import identity_of
 from roost.daemon.config_quirks import section_of
 from roost.errors import ProcessError, SidecarError
 from roost.process.base import SpawnPlan
 from roost.process.environment import inherited_names
 from roost.process.launch import plan_agent
 from roost.process.packages import CommandLine, Package, Packages, is_command_line
+from roost.process.runtimes.base import which
 from roost.process.runtimes.registry import Runtimes
 from roost.sidecar.gen.messages import AcpAgentEntry, AcpRuntimeKind
 from roost.sidecar.launch import AgentProgram, Launch
 from roost.sidecar.quirks import Quirks
+
+if TYPE_CHECKING:
+    from roost.catalogue.profiles import Profiles
 
 log = logging.getLogger("roost.daemon")
 
@@ -37,14 +37,22 @@ class LocalCatalogue:
         *,
         own_env: Mapping[str, str],
         let_through: Iterable[str] = (),
-        profiles: Profiles | None = None,
+        quirks: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self._packages = packages
         self._runtimes = runtimes
         self._own_env = own_env
         self._let_through = tuple(let_through)
         self._inherited = inherited_names(own_env, self._let_through)
-        self._profiles = profiles or Profiles()
+        self._quirks = quirks
+        if quirks:
+            self._profiles  # noqa: B018  says what is wrong with them
+
+    @cached_property
+    def _profiles(self) -> Profiles:
+        from roost.catalogue.profiles import Profiles  # an idle daemon knows nobody
+
+        return Profiles(self._quirks)
 
     def find(self, agent_type: str) -> AgentProgram | None:
         """None for everything that is wrong with a package; what it was goes to the log."""
@@ -79,6 +87,8 @@ class LocalCatalogue:
 
     def _known_of(self, agent: Package | CommandLine) -> dict[str, Any]:
         """Its quirks; where its files do not tell what it is, those of what it may call itself."""
+        from roost.catalogue.profiles_match import identity_of  # an idle daemon knows nobody
+
         identity = identity_of(agent, self._own_env, "/")
         quirks = self._profiles.quirks(identity)
         by_info = self._profiles.by_info() if self._profiles.find(identity) is None else {}
@@ -112,6 +122,10 @@ class LocalCatalogue:
 
     def _check_needs(self, agent: Package | CommandLine, plan: SpawnPlan) -> None:
         """Raises ProcessError for what would make it fail without saying why."""
+        from roost.catalogue.needs import hard_needs
+        from roost.catalogue.needs_probe import look_at
+        from roost.catalogue.profiles_match import identity_of
+
         identity = identity_of(agent, plan.env, plan.cwd)
         name = agent.name if isinstance(agent, Package) else os.path.basename(agent.program)
         for need in hard_needs(name, self._profiles.find(identity), look_at(plan.argv, plan.env, plan.cwd)):
@@ -141,7 +155,7 @@ def marks_of(program: str, *arguments: str, path: str = os.defpath) -> str:
 
     A name is looked for along `path`; of the arguments only absolute paths count.
     """
-    found = program if "/" in program else shutil.which(program, path=path)
+    found = program if "/" in program else which(program, path)
     marks = []
     for name in (found, *arguments[:_MARKED_ARGUMENTS]):
         if name is None or not os.path.isabs(name):

@@ -26,15 +26,26 @@ LAST_WORDS_GRACE = 1.0
 class Reception:
     """Whom a daemon lets in, and under which name: every connection is made through it.
 
-    `token` None: no token is asked for (a unix socket, where the kernel tells the uid).
+    `token` None: no token is asked for (a unix socket, where the kernel tells the uid). `greeted` is called with each
+    caller that is welcome.
     """
 
-    def __init__(self, driver: Driver, limits: Limits, *, server: str, uid: int | None, token: str | None) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        limits: Limits,
+        *,
+        server: str,
+        uid: int | None,
+        token: str | None,
+        greeted: Callable[[], None] = lambda: None,
+    ) -> None:
         self.driver = driver
         self.limits = limits
         self.server = server
         self._uid = uid
         self._token = token
+        self.greeted = greeted
         self._names: dict[str, str] = {}  # caller name -> the principal that used it first
         self.connections: dict[CallerConnection, None] = {}  # in the order they came
 
@@ -110,6 +121,7 @@ class CallerConnection:
         peer = self._channel.peer if self._channel is not None else "gone"
         log.info("caller %s: %s (%s)", caller, client, peer)
         self._number = self._driver.arrive(self, caller, named)
+        self._reception.greeted()
 
     def broke(self, fault: LimitError) -> None:
         self._gate.broke(fault)

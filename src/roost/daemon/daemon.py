@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import roost
-from roost.catalogue.needs_probe import meet_node
-from roost.catalogue.profiles import Profiles
 from roost.daemon.catalogue import LocalCatalogue
 from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
@@ -58,11 +56,11 @@ class Daemon:
         own_env = dict(os.environ if environment is None else environment)
         self.limits = limits or Limits()
         self._own_env = own_env
+        self._has_met_node = False
         self._folder = ScratchFolder(own_env)
         known = Runtimes(runtimes)
         packages = Packages(default_roots(own_env) if roots is None else roots, known)
-        profiles = Profiles(quirks)
-        catalogue = LocalCatalogue(packages, known, own_env=own_env, let_through=let_through, profiles=profiles)
+        catalogue = LocalCatalogue(packages, known, own_env=own_env, let_through=let_through, quirks=quirks)
         self.runner = LocalRunner(state_dir=state_dir)
         services = AgentServices(
             self.runner, self.limits, files=agent_files, terminals=agent_terminals, own_env=own_env
@@ -103,13 +101,21 @@ class Daemon:
 
     async def listen_unix(self, path: str) -> None:
         """Serves frames at a unix socket, to this daemon's user. Raises TransportError saying why it cannot."""
-        meet_node(self._own_env)
         reception = self.reception(uid=os.getuid())
+        reception.greeted = self._meet_node
         limits = self.limits
         server = await serve_unix(
             path, reception.accept, limit=limits.max_frame_bytes, high_water=limits.caller_output_bytes
         )
         self._servers.append(server)
+
+    def _meet_node(self) -> None:
+        """Once, with the first caller, who may be about to start an agent that node runs."""
+        if not self._has_met_node:
+            from roost.catalogue.needs_probe import meet_node
+
+            self._has_met_node = True
+            meet_node(self._own_env)
 
     async def close(self) -> None:
         """Listens no more, closes every session and every agent, then the connections."""

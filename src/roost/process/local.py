@@ -59,7 +59,7 @@ class LocalRunner:
         self.token = os.urandom(8).hex()
         self._graces = graces or Graces()
         self._queued_input_limit = queued_input_limit
-        self._setpriv = find_setpriv() if death_signal else None
+        self._death_signal = death_signal
         self._guard = GuardLink(python, self.token, self._roots) if python else None
         self._note = TokenNote(state_dir, self.token) if state_dir is not None else None
         self._census = Census(self.token, table.start_of(os.getpid()) or 0, self._roots)
@@ -82,7 +82,7 @@ class LocalRunner:
     def spawn(self, plan: SpawnPlan, listener: ProcessListener) -> LocalProcess:
         if self._shut:
             raise ProcessError("no agent can be started: the runner was shut down")
-        plan = with_death_signal(checked(plan), self._setpriv)
+        plan = with_death_signal(checked(plan), find_setpriv() if self._death_signal else None)
         loop = self._begin()
         name = str(next(self._names))
         mark = mark_for(self.token, name, os.environ.get(MARK_VARIABLE, ""))

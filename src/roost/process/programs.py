@@ -8,13 +8,13 @@ directory is missing.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from roost.errors import ProcessError
 from roost.process.base import SpawnPlan
+from roost.process.runtimes.base import which as find_on_path
 
 Which = Callable[[str, str], str | None]
 
@@ -38,7 +38,7 @@ def find_program(name: str, env: Mapping[str, str], cwd: str, which: Which | Non
     if "/" in name:
         return os.path.join(cwd, name)
     path = env.get("PATH", os.defpath)
-    found = (which or _which)(name, path)
+    found = (which or find_on_path)(name, path)
     if found is None:
         raise ProcessError(f"program {name!r} was not found on PATH ({path})")
     return os.path.join(cwd, found)
@@ -50,10 +50,6 @@ def interpreter_of(head: bytes) -> str | None:
         return None
     words = head[2:].split(b"\n", 1)[0].split()
     return os.fsdecode(words[0]) if words else None
-
-
-def _which(name: str, path: str) -> str | None:
-    return shutil.which(name, path=path)
 
 
 def _check_strings(plan: SpawnPlan) -> None:

@@ -9,7 +9,6 @@ Sessions that are not kept, of protocol 1, or of an agent that has the method ar
 from __future__ import annotations
 
 import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
 from typing import Any
 
@@ -144,11 +143,15 @@ def row_of(record: StoredSession) -> dict[str, Any]:
 
 
 def cursor_at(place: tuple[float, str] | None) -> str:
+    from base64 import urlsafe_b64encode  # of the few that need it
+
     return urlsafe_b64encode(msgspec.json.encode(place)).decode()
 
 
 def place_of(cursor: str) -> tuple[float, str]:
     """Raises ValueError for what was no cursor of ours (SES-13)."""
+    from base64 import urlsafe_b64decode
+
     try:
         created_at, session_id = msgspec.json.decode(urlsafe_b64decode(cursor.encode()), type=tuple[float, str])
     except (binascii.Error, msgspec.MsgspecError, UnicodeError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,13 @@ from roost.process.runtimes.sniff import Sniffed
 DEFAULT_WASM_MEMORY_BYTES = 1024 * 1024 * 1024
 
 Which = Callable[[str, str], str | None]
+
+
+def which(name: str, path: str) -> str | None:
+    """`shutil.which`, which brings half a megabyte that an idle daemon does without."""
+    import shutil
+
+    return shutil.which(name, path=path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class RuntimeSettings:
     python: str = sys.executable
     wasm_memory_bytes: int = DEFAULT_WASM_MEMORY_BYTES
     path: str = field(default_factory=lambda: os.environ.get("PATH", os.defpath))
-    which: Which = field(default=lambda name, path: shutil.which(name, path=path))
+    which: Which = which
 
     def find(self, program: str) -> str | None:
         """Where a program is, or None."""

@@ -8,13 +8,13 @@ agent, so pid and everything else stay; asking in the forked child from Python i
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from roost.process.base import SpawnPlan
+from roost.process.runtimes.base import which
 
 # Not the agent's PATH, nor the user's: whoever can write there must not be run by the daemon.
 _TRUSTED_PATH = "/usr/bin:/bin:/usr/local/bin"
@@ -25,7 +25,7 @@ def find_setpriv() -> str | None:
     """A `setpriv` that knows death signals; busybox has one that does not."""
     if sys.platform != "linux":
         return None
-    found = shutil.which("setpriv", path=_TRUSTED_PATH)
+    found = which("setpriv", _TRUSTED_PATH)
     if found is None:
         return None
     try:
