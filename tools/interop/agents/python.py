@@ -9,7 +9,6 @@ from tools.interop.agents.javascript import openai_env
 from tools.interop.pins import PyPI
 from tools.interop.spec import Agent, Place, Quirk
 
-NO_SHELL = "it has no shell unless it is started with one (`--shell`)"
 OPENAI_SETUP = "`OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`, for any provider of that API."
 
 AGENTAO = Agent(
@@ -89,14 +88,12 @@ FAST_AGENT = Agent(
     title="fast-agent",
     pin=PyPI("fast-agent-mcp", "0.10.48", python=(3, 12)),
     program="fast-agent",
-    args=("acp", "--model", "generic.scripted"),
+    args=("acp", "--shell", "--model", "generic.scripted"),
     env=_fast_env,
-    setup="A key of the provider that `--model` names. Needs Python 3.12.",
+    setup="A key of the provider that `--model` names; without `--shell` it runs no commands. Needs Python 3.12.",
     slow=2.0,
     lacks={
         "thinking": "it passes on no reasoning of its generic provider",
-        "run": NO_SHELL,
-        "cancel_running": NO_SHELL,
         "switch": "it has one mode and no other options",
     },
     quirks=(Quirk("it echoes the version it is asked for, and speaks v1: that is known, so it is asked for 1"),),
