@@ -95,7 +95,8 @@ def _table(agents: list[Agent], tried: dict[str, Any]) -> Iterator[str]:
 def _section(agent: Agent, found: dict[str, Any]) -> Iterator[str]:
     yield f"## {agent.title}"
     yield ""
-    yield f"`roost install {agent.pin.spec}`, run as `{_run_as(agent)}`. To set it up: {agent.setup}"
+    how = f"`{agent.pin.spec}`" if agent.is_file else f"`roost install {agent.name}` (`{agent.pin.spec}`)"
+    yield f"{how}, run as `{_run_as(agent)}`. To set it up: {agent.setup}"
     points = [f"{quirk.text}." for quirk in agent.quirks]
     for name, outcome in found.items():
         note = outcome.get("note")
@@ -110,7 +111,8 @@ def _section(agent: Agent, found: dict[str, Any]) -> Iterator[str]:
 
 
 def _run_as(agent: Agent) -> str:
-    return " ".join([agent.program.rpartition("/")[2], *agent.args])
+    program = f"node {agent.program}" if agent.is_file else agent.program.rpartition("/")[2]
+    return " ".join([program, *agent.args])
 
 
 def _refusal(agent: Agent, found: dict[str, Any]) -> Iterator[str]:
