@@ -18,7 +18,7 @@ from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.journal import Kind
 from roost.sidecar.life import Life
-from roost.sidecar.link import UPDATE
+from roost.sidecar.link import UPDATE, Link
 from roost.sidecar.payloads import decoded, encoded, member, members, renamed, string
 from roost.sidecar.prompt import encode_params, exchange, session_params, session_request
 from roost.sidecar.sessions import Session, publish_notice, unknown_session
@@ -197,6 +197,7 @@ def _tell_past(context: Context, connection: Connection, session: Session) -> Co
     link, number, last, is_whole = session.link, 0, session.journal.last, True
     while number < last:
         entries = yield from context.load(HistoryQuery(session.key, number, PAGE))
+        _require_both(connection, session, link)
         if not isinstance(entries, list):
             raise SidecarError("io", f"session {session.id}: the journal could not be read")
         if not entries:
@@ -211,12 +212,17 @@ def _tell_past(context: Context, connection: Connection, session: Session) -> Co
                 publish_notice(context, [connection], session.id, line)
         number = entries[-1].number
         yield from connection.reads(context.stage)
-        connection.require_presence()
-        if session.life in (Life.CLOSING, Life.ENDED):
-            raise unknown_session(session.id)
-        if session.link is not link or session.life is not Life.LIVE:
-            raise SidecarError("invalid_state", f"session {session.id}: its agent exited while its past was told")
+        _require_both(connection, session, link)
     return is_whole
+
+
+def _require_both(connection: Connection, session: Session, link: Link) -> None:
+    """Whoever is told the past may leave meanwhile, and so may the session."""
+    connection.require_presence()
+    if session.life in (Life.CLOSING, Life.ENDED):
+        raise unknown_session(session.id)
+    if session.link is not link or session.life is not Life.LIVE:
+        raise SidecarError("invalid_state", f"session {session.id}: its agent exited while its past was told")
 
 
 def _told_again(line: bytes, session_id: str) -> bytes | None:
