@@ -1,4 +1,5 @@
-"""Writes docs/supported.md: everything the schema has, which side it concerns, and the test that proves we have it.
+"""Writes docs/supported.md: everything the schema has, which side it concerns, and the test that proves we have it;
+and what is lost where v1 meets v2.
 
 The rows come from the method table and from schema/acp.v2.json, so nothing can be left out. A row says yes unless it
 is in GAPS; the test it names fails when that is not so.
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from roost.acp import v2
+from roost.acp.bridge.losses import losses_table
 from roost.acp.calls import Method
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +70,9 @@ def rendered() -> str:
         "Each row names the test that uses it, with our client and our agent on each other, both ends looked at. The",
         "rules each part has to keep have tests of their own: `python -m tools.check_requirements --table` lists them.",
         "",
-        "Written by `python -m tools.gen_supported` from the method table and the schema; a test compares.",
+        "[Lost between v1 and v2](#lost-between-v1-and-v2) is at the end.",
+        "",
+        "Written by `python -m tools.gen_supported` from the method table, the schema and the bridge; a test compares.",
     ]
     for kind, title in (("request", "Requests"), ("notification", "Notifications")):
         rows = [method for method in v2.METHODS if method.kind == kind]
@@ -88,6 +92,14 @@ def rendered() -> str:
     lines += ["", "## Error codes", ""]
     test = "test an error code is sent where it belongs and raised at the other end"
     lines += _table("code", ((str(code), "both", "stable") for code in ERROR_CODES), test)
+    lines += ["", "## Lost between v1 and v2", ""]
+    lines += ["Agents and clients of ACP v1 are reached through a [bridge](bridge.md). What one version can say and"]
+    lines += [
+        "the other cannot is here; each is counted under its name, and told in the log when it happens first.",
+        "",
+    ]
+    lines += ["Of a v1 agent, for a v2 client (the sidecar makes up from its journal for much that is emulated):", ""]
+    lines += [losses_table(2), "Of a v2 agent, for a v1 client:", "", losses_table(1).rstrip("\n")]
     return "\n".join(lines) + "\n"
 
 

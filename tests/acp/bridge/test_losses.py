@@ -10,13 +10,14 @@ import pytest
 from roost.acp.bridge.losses import LOSSES, Losses, losses_table
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "bridge.md"
+PAGES = ("bridge.md", "supported.md")
 SOURCE = ROOT / "src" / "roost" / "acp" / "bridge"
 
 
-def test_the_page_has_the_tables_as_they_are() -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_have_the_tables_as_they_are(name: str) -> None:
     """The tables come from `losses_table`."""
-    page = PAGE.read_text()
+    page = (ROOT / "docs" / name).read_text()
     assert losses_table(2) in page
     assert losses_table(1) in page
 
