@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tests.sidecar.test_emulation import answer, prompt
-from tests.sidecar.test_replay import REPLAY, Talker, slow
+from tests.sidecar.rig import Agent, Json, Shelf
+from tests.sidecar.test_emulation import answer, begun, prompt
+from tests.sidecar.test_replay import REPLAY, Talker, slow, told
 from tests.sidecar.test_v1_side import ended
+from tests.simulation.test_found_in_journal import stored
 
 
 def test_a_caller_that_leaves_while_its_past_is_looked_up_is_told_nothing_more() -> None:
@@ -22,4 +24,27 @@ def test_a_caller_that_leaves_while_its_past_is_looked_up_is_told_nothing_more()
     rig.advance(1)
     answer(rig, caller, session, "session/prompt", prompt("again"))
     assert not rig.agent.paused
+    ended(rig, caller, session)
+
+
+def test_what_an_agent_replays_does_not_overtake_the_end_of_a_turn_that_is_not_durable_yet() -> None:
+    """Seed 3688: the end was held back for the journal, and the past was not."""
+
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") != "session/resume":
+            return False
+        agent.update(sessionUpdate="agent_message", messageId="m", content=[])
+        agent.result(message, {})
+        return True
+
+    shelf = Shelf()
+    rig, caller, session = begun(script, journal=shelf)  # type: ignore[arg-type]
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    shelf.stuck = True
+    rig.agent.update(sessionUpdate="state_update", state="idle")
+    request = rig.request(caller, session, "session/resume", REPLAY)
+    stored(rig, shelf)
+    kinds = [line["params"]["update"]["sessionUpdate"] for line in told(rig, caller)]
+    assert kinds == ["state_update", "state_update", "agent_message"]
+    assert rig.rpc(caller, request)["result"] == {}
     ended(rig, caller, session)

@@ -117,7 +117,7 @@ class _Ear:
         if method != UPDATE or update in _PRESENT:
             session.noticed(line, method, update)
         else:
-            session.publish(renamed(line, session.live_id, session.id))
+            session.pass_on(renamed(line, session.live_id, session.id))
 
 
 def _agent_replays(context: Context, session: Session, params: dict[str, msgspec.Raw]) -> Conversation[AcpResponse]:

@@ -166,6 +166,10 @@ class Session:
             self._track(line, update)
         if busy and not self.turns.busy:  # a turn's end is told when all of it is durable
             self._hold()
+        self.pass_on(line)
+
+    def pass_on(self, line: bytes) -> None:
+        """Publishes it, behind whatever is held."""
         if self._held is None:
             self.publish(line)
         else:
