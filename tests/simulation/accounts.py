@@ -27,7 +27,14 @@ class Asked(msgspec.Struct):
     unknown: str | None = None  # the session it names is not the caller's: the only answer there is
     base: tuple[str, int] | None = None
     live: bool = False  # its session runs
-    deletes: Place | None = None
+    place: Place | None = None  # of a session request: its session
+    method: str = ""
+    bridged: bool = False  # to a kept session of an agent of v1, and nobody else ends that
+    emulated: bool = False  # and the agent cannot do it
+    past: list[tuple[str, int]] | None = None  # of a replay: what the journal had when it was asked for, in order
+    replayed: int = 0  # how much of that has been told
+    told: set[tuple[str, int]] = msgspec.field(default_factory=set)  # and what else since it was asked for
+    logged_out: bool = False  # its session was logged out, and nobody had begun to log in
 
 
 class Ended(msgspec.Struct):
@@ -53,3 +60,13 @@ class Heard(msgspec.Struct):
     last_call: int = 0
     owed: Counter[Any] = msgspec.field(default_factory=Counter)  # questions without an answer, by the key of their id
     asked: dict[Any, set[str]] = msgspec.field(default_factory=dict)  # the questions that had this id
+    replays: dict[Any, list[float]] = msgspec.field(default_factory=dict)  # first and last number, by the call for it
+
+    def attached_again(self, call: Any, number: int) -> None:
+        """It answers a request for a session, after so many notifications."""
+        if call in self.replays:
+            self.replays[call][1] = number
+
+    def is_replay(self, number: int) -> bool:
+        """It was told between being asked for a session and answering: that may be the past, which is not kept."""
+        return any(first < number <= last for first, last in self.replays.values())

@@ -27,6 +27,8 @@ PIPE_BYTES = 4096
 EXIT_CODES = (0, 1, 7, 3, -9, -11, 255, None, 2**31 + 5, -(2**31))
 TEXTS = ("word", "é", "\u2028 ", "日本", "a\tb", '"quoted"', "\\n", "🪶", "x" * 90)
 MODES = ("ask", "code", "plan")
+LOGIN = "key"  # the one login there is
+SESSION_ABILITIES = {"list": "lists", "close": "closes", "delete": "deletes"}
 
 
 class Question(NamedTuple):
@@ -57,6 +59,7 @@ class Brain:
         self._questions = 0
         self._mode = 0
         self._past: deque[Json] = deque(maxlen=4)  # requests it has heard
+        self._annotates = process.temper.version == 1 and world.random.random() < 0.5  # the bridge passes that on
         self._end = b"\n"
 
     # ---- one step
@@ -133,19 +136,30 @@ class Brain:
         if "asking" in self._vices:
             self._later(self.ask)
         if version == 2:
-            capabilities: Json = {} if kind == "v2-new" else {"session": {}}
+            capabilities: Json = {} if kind == "v2-new" else {"session": {"delete": {}}}
             info = {"name": "simulated", "version": "1"}
-            result: Json = {"protocolVersion": 2, "info": info, "capabilities": capabilities}
+            logins = [{"methodId": LOGIN, "name": LOGIN, "type": "agent"}]
+            result: Json = {"protocolVersion": 2, "info": info, "capabilities": capabilities, "authMethods": logins}
         else:
-            able: Json = {}
-            if kind in ("v1-load", "v1-both"):
-                able["loadSession"] = True
-            if kind in ("v1-resume", "v1-both"):
-                able["sessionCapabilities"] = {"resume": {}}
-            result = {"protocolVersion": 1, "agentCapabilities": able}
+            result = {"protocolVersion": 1, **self._offers(kind)}
         if "lying" in self._vices and self._random.random() < 0.2:
             result["protocolVersion"] = self._random.choice((1, 2, 3, "1", None, 2**40, 1.0, True))
         self._later(self.respond, request, result)
+
+    def _offers(self, kind: str) -> Json:
+        """What an agent of v1 says it can."""
+        able: Json = {}
+        sessions: Json = {name: {} for name in SESSION_ABILITIES if self._temper.can(SESSION_ABILITIES[name])}
+        if kind in ("v1-load", "v1-both"):
+            able["loadSession"] = True
+        if kind in ("v1-resume", "v1-both"):
+            sessions["resume"] = {}
+        if sessions:
+            able["sessionCapabilities"] = sessions
+        if self._temper.can("logs-out"):
+            able["auth"] = {"logout": {}}
+        logins = [{"id": LOGIN, "name": LOGIN}] if self._temper.can("logs-in") or self._temper.can("logs-out") else []
+        return {"agentCapabilities": able, "authMethods": logins}
 
     def _new(self, request: Json) -> None:
         chosen: Any = f"s-{self._process.name}"
@@ -258,6 +272,31 @@ class Brain:
             return
         self._later(self.respond, request, self._random.choice(({}, {"configOptions": []})))
 
+    def _list(self, request: Json) -> None:
+        self._optional(request, "lists", {"sessions": [{"sessionId": self.session_id, "cwd": "/w"}]})
+
+    def _close(self, request: Json) -> None:
+        self._cancelled()
+        self._optional(request, "closes", {})
+
+    def _delete(self, request: Json) -> None:
+        self._optional(request, "deletes", {})
+
+    def _login(self, request: Json) -> None:
+        self._optional(request, "logs-in", {})
+
+    def _logout(self, request: Json) -> None:
+        self._optional(request, "logs-out", {})
+
+    def _optional(self, request: Json, ability: str, result: Json) -> None:
+        """What not every agent can, and what does not always come off."""
+        if not self._temper.can(ability):
+            self._later(self.refuse, request, -32601, "Method not found")
+        elif self._random.random() < 0.15:
+            self._later(self.refuse, request, -32603, "not now")
+        else:
+            self._later(self.respond, request, result)
+
     def _other(self, request: Json) -> None:
         if self._random.random() < 0.3:
             self._later(self.refuse, request, -32601, "Method not found")
@@ -272,6 +311,13 @@ class Brain:
         "session/prompt": _prompt,
         "session/set_mode": _set_mode,
         "session/set_config_option": _set_option,
+        "session/list": _list,
+        "session/close": _close,
+        "session/delete": _delete,
+        "authenticate": _login,
+        "auth/login": _login,
+        "logout": _logout,
+        "auth/logout": _logout,
     }
 
     def _later(self, act: Callable[..., Any], *arguments: Any) -> None:
@@ -295,8 +341,11 @@ class Brain:
         self.say({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
     def _attaching(self, request: Json) -> None:
-        if request["method"] in ATTACHING and self.attached_at is None:
+        if request["method"] not in ATTACHING:
+            return
+        if self.attached_at is None:
             self.attached_at = self.count
+        self._world.ledger.processes[self._process.name].attached_again(request["id"], self.count)
 
     @property
     def place(self) -> Json:
@@ -319,7 +368,8 @@ class Brain:
 
     def tell(self, method: str, params: Json) -> None:
         self.count += 1
-        message = {"jsonrpc": "2.0", "method": method, "params": {**params, **self.place}}
+        params = {**params, "_meta": self.place} if self._annotates else {**params, **self.place}
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
         self.say(message, number=self.count)
 
     def ask(self) -> Any:

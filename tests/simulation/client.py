@@ -29,6 +29,7 @@ from roost.sidecar.gen.messages import (
 from roost.wire.framing import LengthFramer, encode_length_frame
 from tests.simulation import hostility
 from tests.simulation.accounts import Asked
+from tests.simulation.brain import LOGIN
 from tests.simulation.process import OWNER_VARIABLE
 from tests.simulation.reader import Reader
 from tests.simulation.temper import random_type
@@ -160,6 +161,8 @@ class Client:
             self._answer()
         elif random.random() < (0.1, 0.02)[bool(self._own)] or (not self._own and random.random() < 0.5):
             self.create()
+        elif self.world.emulates and random.random() < 0.3:
+            random.choice((Client._resume_again, Client._emulated, Client._login))(self)
         else:
             random.choices(_ACTS, _WEIGHTS)[0](self)
 
@@ -221,6 +224,8 @@ class Client:
         random = self.world.random
         version = random.choice((1, 2)) if random.random() < 0.97 else random.choice((0, 3, -1))
         speaks = 2 if version == 2 and random.random() < 0.9 else 1  # an agent of v1 is bridged
+        if self.world.emulates and random.random() < 0.95:
+            version, speaks = 2, 1
         kind = random_type(random, speaks) if random.random() < 0.97 else "nobody"
         self.request(
             AcpCreateSessionRequest(
@@ -269,6 +274,25 @@ class Client:
     def _inventory(self) -> None:
         self._ask(self.world.random.choice(("_roost/sessions", "_roost/history", "_roost/sleep", "_roost/delete")))
 
+    def _resume_again(self) -> None:
+        replay = self.world.random.choice(({}, {"replayFrom": {"type": "start"}}, {"replayFrom": {"type": "start"}}))
+        self._ask("session/resume", cwd="/w", **replay)
+
+    def _emulated(self) -> None:
+        """What the sidecar makes up for where an agent of v1 lacks it."""
+        random = self.world.random
+        method = random.choice(("session/list", "session/close", "session/delete", "auth/logout", "auth/login"))
+        match method:
+            case "session/list":
+                self._ask(method, **random.choice(({}, {"cwd": "/w"}, {"cursor": "there"})))
+            case "auth/login":
+                self._login()
+            case _:
+                self._ask(method)
+
+    def _login(self) -> None:
+        self._ask("auth/login", methodId=LOGIN if self.world.random.random() < 0.9 else "another")
+
     def _close(self) -> None:
         self.request(AcpCloseSessionRequest(self.session()))
 
@@ -291,6 +315,9 @@ _ACTS, _WEIGHTS = zip(
     (Client._close, 4),
     (Client._resume, 4),
     (Client._inventory, 4),
+    (Client._resume_again, 4),
+    (Client._emulated, 4),
+    (Client._login, 1),
     (Client._list, 1),
     (Client._deliver, 1),
     strict=True,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roost.sidecar.keeper import STORE
 from roost.sidecar.life import LIFE_MOVES, Life
+from roost.sidecar.naming import key_of
+from roost.sidecar.replay import _Held
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
@@ -85,6 +88,10 @@ def _sessions_fit_together(world: World) -> None:
             ledger.violated(f"session {session.id} is live, and its agent is gone")
         if context.callers.find(session.owner.name) is not session.owner:
             ledger.violated(f"session {session.id} belongs to a {session.owner.name} that nobody can be any more")
+        if session.key in context.logged_out and session.opening is None:
+            ledger.violated(f"session {session.id} is logged out, and lives")
+        if opened and session.key != key_of(session.owner.name, session.id):
+            ledger.violated(f"session {session.id} is {session.key} in the journal")
         if session.owner.sessions.get(session.id) is not session:
             ledger.violated(f"session {session.id} is not in the table of its owner")
         for connection in session.audience:
@@ -116,6 +123,7 @@ def held_up(world: World) -> set[str]:
         session.link.process
         for session in (*context.sessions, *context.sessions.leaving)
         if (context.keeper.pressed and session.journal is not None)
+        or isinstance(session.link.sink, _Held)
         or any(connection.blocked for connection in session.audience)
     }
 
@@ -186,10 +194,20 @@ def check_at_rest(world: World) -> None:
         ledger.violated(
             f"at rest, and {context.stage.running} conversations and {context.stage.timers} timers are left"
         )
+    for name, link in context.links.items():
+        waits = {number for number, connection in context.callers.connections.items() if connection.blocked}
+        if context.keeper.pressed:
+            waits.add(STORE)
+        if not link.brake._waits_for <= waits:
+            ledger.violated(f"at rest, and {name} waits for {link.brake._waits_for - waits}")
     for session in context.sessions:
+        if session.attaching or session.queued:
+            ledger.violated(f"at rest, and session {session.id} is told again: {session.attaching} {session.queued}")
         if session.turns.busy:
             ledger.violated(f"at rest, and a turn of session {session.id} goes on for ever")
     for connection in context.callers.connections.values():
+        if connection._unblocked is not None:
+            ledger.violated(f"at rest, and somebody waits for connection {connection.number}")
         if connection.asks or connection.starting:
             ledger.violated(
                 f"at rest, and connection {connection.number} keeps {connection.asks} {connection.starting}"
@@ -226,6 +244,10 @@ def check_nothing_left(world: World) -> None:
     for what, value in left.items():
         if value:
             ledger.violated(f"at the end there are {what} left: {value}")
+    store = world.store
+    for key in context.logged_out:
+        if store is None or key not in store.sessions_kept or store.sessions_kept[key].closed:
+            ledger.violated(f"at the end session {key} is gone, and logged out")
     if not world.engine.idle:
         ledger.violated("at the end the engine is not idle")
     for name, process in world.processes.items():

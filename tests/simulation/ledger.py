@@ -6,6 +6,8 @@ The engine's own side: its events and commands, and what agents are told. What c
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,8 @@ from roost.sidecar.gen.messages import (
     AcpSessionRpcResponse,
     decode_acp_event,
 )
+from roost.sidecar.journal import Entry, Kind
+from roost.sidecar.life import Life
 from tests.simulation import invariants
 from tests.simulation.accounts import UNKNOWN, Asked, Ended, Heard, Owned, Place
 from tests.simulation.brain import key_of
@@ -36,6 +40,11 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 EXITED_TAG = 2  # of AcpEvent
+LETTING_GO = frozenset(
+    ("session/close", "session/delete", "auth/logout", "auth/login", "_roost/delete", "_roost/sleep")
+)
+# Where in an agent's output something was printed: brain.place.
+PLACE = re.compile(r'"p": ?"([^"]+)", ?"n": ?(\d+)')
 CONSENT = frozenset(("yes", "always-yes", "allow_once", "allow_always", "once", "always"))
 
 
@@ -51,6 +60,7 @@ class Ledger:
         self.lines: dict[tuple[str, int], str] = {}  # what was printed under a number
         self.open: dict[tuple[int, int], Asked] = {}
         self.loads: set[int] = set()
+        self.logged_out: set[Place] = set()
         self.allowed: set[str | None] = set()  # questions that a caller has said yes to
         self.crashed: dict[str, tuple[str, list[Client]]] = {}  # by process: the session, and who is to be told
         self.ended: dict[str, Ended] = {}
@@ -99,7 +109,7 @@ class Ledger:
                 heard.gone = True
                 self._going = process
                 place = next((place for place, owned in self.sessions.items() if owned.process == process), None)
-                if place is not None and self._world.running_process(place) == process:
+                if place is not None and self._world.running_process(place) == process and not self._is_let_go(place):
                     listeners = [client for client in self.clients.values() if process in client.reader.seen]
                     self.crashed[process] = (place[1], listeners)
             case events.RecordLoaded(ticket=ticket):
@@ -135,10 +145,33 @@ class Ledger:
                     self._only_a_reply = True
                     if self._admitted(client) and not _is_refused_anyway(payload, self._world.store is not None):
                         asked.unknown = session_id
-                if isinstance(payload, AcpSessionRequest) and payload.method == "_roost/delete":
-                    asked.deletes = place
-                    if owned is not None:  # whatever is answered: it may be ended while it is started again
-                        self.crashed.pop(owned.process, None)
+                if isinstance(payload, AcpCloseSessionRequest):
+                    self.logged_out.discard(place)
+                if isinstance(payload, AcpSessionRequest):
+                    self._asked_of_session(asked, place, payload)
+
+    def _asked_of_session(self, asked: Asked, place: Place, payload: AcpSessionRequest) -> None:
+        asked.place, asked.method = place, payload.method
+        store, session = self._world.store, self._world.session(place)
+        others = [other for other in self.open.values() if other is not asked and other.place == place]
+        busy = any(other.method in LETTING_GO for other in others)
+        asked.logged_out = place in self.logged_out and not busy
+        kept = session is not None and session.journal is not None and session.life is Life.LIVE
+        if session is not None and kept and self.is_bridged(session.link.process):
+            ability = {"session/close": "closes", "session/delete": "deletes", "auth/logout": "logs-out"}
+            asked.bridged = payload.method in ability and not busy
+            asked.emulated = asked.bridged and not self._world.can(session.link.process, ability[payload.method])
+        if payload.method in LETTING_GO:  # whatever is answered: it may be ended while it is started again
+            self.forgive(place)
+        if payload.method == "session/resume" and store is not None and '"replayFrom"' in (payload.params or ""):
+            entries = store.entries_kept.get(naming.key_of(*place), [])
+            asked.past = [numbered for entry in entries if (numbered := told_again(entry)) is not None]
+
+    def forgive(self, place: Place) -> None:
+        """Nobody has to hear any more how the session's agents ended."""
+        for process, (session_id, _) in list(self.crashed.items()):
+            if (self.processes[process].owner, session_id) == place:
+                del self.crashed[process]
 
     def may_know(self, client: Client, session_id: str) -> bool:
         """It may be the caller's after all: just being opened, at rest since it crashed, or deleted meanwhile."""
@@ -146,6 +179,9 @@ class Ledger:
             return True
         store = self._world.store
         return client.named and store is not None and (client.token, session_id) in store.owners
+
+    def _is_let_go(self, place: Place) -> bool:
+        return any(asked.place == place and asked.method in LETTING_GO for asked in self.open.values())
 
     def _admitted(self, client: Client) -> bool:
         count = sum(1 for number, _ in self.open if number == client.number)
@@ -172,12 +208,8 @@ class Ledger:
                 asked = self.open.pop((number, request), None)
                 if asked is None:
                     self.violated(f"connection {number}: request {request} is answered, and was not open")
-                elif (
-                    asked.deletes is not None
-                    and asked.deletes in self.sessions
-                    and isinstance(response, AcpSessionRpcResponse)
-                ):
-                    self._close(asked.deletes)
+                elif asked.place is not None and asked.method in (*LETTING_GO, "session/resume"):
+                    self._let_go(asked, asked.place, response)
                 if isinstance(response, AcpSessionClosedResponse):
                     client = self.clients.get(number)
                     alive = None if client is None else self._world.session((client.token, response.session_id))
@@ -197,7 +229,8 @@ class Ledger:
                 self.loads.add(ticket)
             case commands.SpawnAgent(process=process, launch=launch):
                 self.require(process not in self.processes, f"{process} is started twice")
-                self.processes[process] = Heard(owner=launch.env.get("SIM_OWNER", ""))
+                owner = launch.env.get("SIM_OWNER") or self._world.starter_of(process)
+                self.processes[process] = Heard(owner=owner)
                 self.spawns.append(process)
             case _:
                 self._to_agent(command)
@@ -229,6 +262,11 @@ class Ledger:
             self.violated(f"{name} for {command.process}, which has exited")
         elif isinstance(command, commands.SignalAgent) and command.signal == commands.SIGKILL:
             heard.killed = True
+        elif isinstance(command, commands.WriteAgent) and b'"session/' in command.data:
+            for line in command.data.splitlines():
+                message = msgspec.json.decode(line)
+                if message.get("method") in ("session/load", "session/resume"):
+                    heard.replays[message["id"]] = [heard.number, math.inf]
 
     def _count(self, number: int, *, left: bool = False) -> None:
         client = self.clients.get(number)
@@ -236,6 +274,32 @@ class Ledger:
             client.commanded += 1
         elif not left or number not in self.gone_clients:
             self.violated(f"something for connection {number}, which is not there")
+
+    def _let_go(self, asked: Asked, place: Place, response: Any) -> None:
+        """The answer to a request that may end a session, or open it again."""
+        store, session = self._world.store, self._world.session(place)
+        self.forgive(place)
+        if session is not None:
+            self.sessions.setdefault(place, Owned(session.link.process))
+        if not isinstance(response, AcpSessionRpcResponse) or "result" not in json.loads(response.response):
+            return
+        alive = session is not None and session.journal is not None
+        key = naming.key_of(*place)
+        if asked.bridged and asked.method in ("session/close", "session/delete"):
+            self.require(not alive, f"{asked.method} of {place[1]} is answered, and it is there")
+        if asked.method == "_roost/delete" or (asked.bridged and asked.method == "session/delete"):
+            self.require(store is None or key not in store.sessions_kept, f"{place[1]} is deleted, and in the journal")
+            self.logged_out.discard(place)
+        elif asked.bridged and asked.method == "session/close":
+            record = None if store is None else store.sessions_kept.get(key)
+            self.require(record is None or record.closed, f"{place[1]} is closed, and not in the journal")
+        if asked.method == "auth/logout" and asked.emulated and not self._is_let_go(place):
+            self.require(not alive, f"{place[1]} is logged out, and its agent runs")
+            self.logged_out.add(place)
+        if asked.method == "auth/login":
+            self.logged_out.discard(place)
+        if session is None and place in self.sessions and asked.method.endswith(("/delete", "/close")):
+            self._close(place)
 
     def _opened(self, number: int, session_id: str, pid: int | None) -> None:
         client = self.clients.get(number)
@@ -287,7 +351,8 @@ class Ledger:
             return
         successor = self._world.running_process(place)
         if event.restart == "restarted":
-            self.require(successor not in (None, process), f"{session_id} was restarted, and nothing runs")
+            asleep = successor is None and store is not None  # again already, or closed: it was asked for meanwhile
+            self.require(asleep or successor not in (None, process), f"{session_id} was restarted, and nothing runs")
             owned.process = successor or process
         else:
             self.require(successor is None, f"{session_id} was evicted, and is still there")
@@ -317,7 +382,7 @@ class Ledger:
         if store is not None and kept and not self.is_bridged(process):
             replayed = number <= (self._world.processes[process].brain.attached_at or 0)
             self.require(
-                replayed or (process, number) in store.told,
+                replayed or self.processes[process].is_replay(number) or (process, number) in store.told,
                 f"event {number} of {process} was told, and is not in the journal",
             )
 
@@ -376,10 +441,11 @@ class Ledger:
                 self._agent_was_answered(process, heard, part)
 
     def _agent_was_asked(self, process: Process, heard: Heard, message: dict[str, Any]) -> None:
-        by = message["params"].get("by", process.owner)
+        params = message.get("params") or {}
+        by = params.get("by", process.owner)
         self.require(by == process.owner, f"{process} of {process.owner} was told something by {by}: {message}")
         heard.told.add(message["method"])
-        store, mark = self._world.store, message["params"].get("mark")
+        store, mark = self._world.store, params.get("mark")
         if store is not None and mark is not None and self._is_kept(process.name):
             self.require(mark in store.durable_prompts, f"{process} was told prompt {mark}, which is not durable")
         if "id" in message:
@@ -406,6 +472,20 @@ class Ledger:
             )
         by = result.get("from", process.owner)
         self.require(by == process.owner, f"{process} of {process.owner} was answered by {by}")
+
+
+def told_again(entry: Entry) -> tuple[str, int] | None:
+    """Which numbered event of an agent that is, if it has a place in a replay."""
+    if entry.kind is not Kind.UPDATE:
+        return None
+    text = entry.body.decode()
+    printed = PLACE.search(text)
+    message = json.loads(text)
+    if printed is None or message["method"] != "session/update":
+        return None
+    if message["params"].get("update", {}).get("sessionUpdate") in ("state_update", "notice"):
+        return None
+    return printed[1], int(printed[2])
 
 
 def _is_refused_anyway(payload: Any, journal: bool) -> bool:

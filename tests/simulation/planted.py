@@ -83,9 +83,10 @@ BUGS = {
         '        if option.kind == "allow_once" and option.id is not None:\n',
     ),
     "a session is anybody's who knows its id": Bug(
-        "sidecar/sessions.py",
-        "        if session is None or session.owner is not caller:\n",
-        "        if session is None:\n",
+        "sidecar/wake.py",
+        "        session = caller.sessions.get(session_id)\n        if session is not None:\n",
+        "        session = next((s for s in context.sessions if s.id == session_id), None)\n"
+        "        if session is not None:\n",
     ),
     "agents are read though their caller does not": Bug(
         "sidecar/engine.py",
@@ -117,6 +118,35 @@ BUGS = {
         "sidecar/wake.py",
         "        if not (yield from quiet(context, connection, session_id)):\n            break\n",
         "        break\n",
+    ),
+    "a replay is told to everybody": Bug(
+        "sidecar/replay.py",
+        "publish_notice(context, [connection], session.id, line)",
+        "publish_notice(context, session.audience, session.id, line)",
+    ),
+    "a replay begins too late": Bug(
+        "sidecar/replay.py", "is_whole = session.link, 0, session", "is_whole = session.link, 2, session"
+    ),
+    "an agent is not read after a replay": Bug(
+        "sidecar/replay.py", "        link.brake.go_on_for(REPLAY)\n", "        pass\n"
+    ),
+    "prompts wait for ever after a replay": Bug(
+        "sidecar/replay.py",
+        "        session.call_up(session.life is Life.LIVE)\n",
+        "        pass\n",
+    ),
+    "a session that is logged out goes on": Bug(
+        "sidecar/emulation.py",
+        "    return request.method in METHODS or is_logged_out(context, connection, request.session_id)\n",
+        "    return request.method in METHODS\n",
+    ),
+    "a closed session keeps its agent": Bug(
+        "sidecar/emulation.py",
+        "            yield from close_session(context, connection, AcpCloseSessionRequest(session.id))\n",
+        "            pass\n",
+    ),
+    "a deleted session stays in the journal": Bug(
+        "sidecar/inventory.py", "    context.keeper.tell(DeleteSession(record.session_id))\n", ""
     ),
 }
 

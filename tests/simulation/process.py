@@ -29,7 +29,7 @@ class Process:
         self._listener = listener
         self.name = name
         self.pid = pid
-        self.owner = plan.env.get(OWNER_VARIABLE, "")
+        self.owner = world.ledger.processes[name].owner
         self.temper = Temper.named(plan.argv[0], world.random)
         self.stdout = bytearray()
         self.stderr = bytearray()

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from roost.rpc.messages import AUTH_REQUIRED
 from roost.sidecar.gen import frames
 from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
@@ -24,13 +25,11 @@ from roost.sidecar.gen.messages import (
     decode_acp_response,
 )
 from tests.simulation.accounts import UNKNOWN, Asked
-from tests.simulation.ledger import Ledger
+from tests.simulation.ledger import PLACE, Ledger
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
 
-# Where in an agent's output something was printed: brain.place.
-PLACE = re.compile(r'"p": ?"([^"]+)", ?"n": ?(\d+)')
 SIDECARS_OWN = '{"jsonrpc":"2.0","id":null'
 QUESTION = re.compile(r'"q": ?"([^"]+)"')
 
@@ -84,7 +83,9 @@ class Reader:
                 self._require(session_id in self._client.interested, f"hears session {session_id}, unasked")
                 printed = PLACE.search(text)
                 if printed is not None:
-                    self._numbered(session_id, printed[1], int(printed[2]), text)
+                    event = printed[1], int(printed[2])
+                    if not self._is_past(session_id, event):
+                        self._numbered(session_id, *event, text)
                 else:
                     place = (self._client.token, session_id)
                     own = place in self._ledger.sessions or place in self._ledger.had
@@ -97,6 +98,23 @@ class Reader:
                 self._require(self._ledger.stderr == (process, chunk), f"stderr of {process} that it did not write")
             case AcpAgentExitedEvent():
                 self._exit(event)
+
+    def _is_past(self, session_id: str, event: tuple[str, int]) -> bool:
+        """It is part of a replay out of the journal that this connection has asked for."""
+        replays = [
+            asked
+            for asked in self._client.open.values()
+            if asked.past is not None and asked.place is not None and asked.place[1] == session_id
+        ]
+        for asked in replays:
+            if asked.replayed < len(asked.past or ()) and event == (asked.past or ())[asked.replayed]:
+                asked.replayed += 1
+                self._own(event[0])
+                return True
+        again = any(event in asked.told for asked in replays)  # it came between the request and the past
+        for asked in replays:
+            asked.told.add(event)
+        return again
 
     def _own(self, process: str) -> None:
         if process == "" and self._client.world.store is not None:
@@ -144,7 +162,15 @@ class Reader:
             late = isinstance(response, AcpErrorResponse) and "(load_timeout)" in response.message
             late = late or self._ledger.may_know(self._client, asked.unknown)  # the journal has heard of it meanwhile
             self._require(late or response == wanted, f"asked about a foreign or missing session, was told {response}")
+        if asked.logged_out:
+            closed = isinstance(response, AcpErrorResponse) or asked.method == "auth/login"
+            closed = closed or (isinstance(response, AcpSessionRpcResponse) and _lets_nothing_through(asked, response))
+            self._require(closed, f"{asked.method} of a session that is logged out: {response}")
         match response:
+            case AcpSessionRpcResponse(response=text) if '"replay":"journal"' in text:
+                missing = (asked.past or [])[asked.replayed :]
+                self._require(not missing, f"the past is told, and {missing} was not")
+                self._joined(asked)
             case AcpSessionRpcResponse(response=text):
                 place = None if text.startswith(SIDECARS_OWN) else PLACE.search(text)
                 if place is not None:
@@ -217,6 +243,15 @@ class Reader:
         permission = isinstance(callback, AcpPermissionCallback)
         assert permission or isinstance(callback, AcpHostRequestCallback)
         client.callbacks[number] = (callback, None if question is None else question[1])
+
+
+def _lets_nothing_through(asked: Asked, response: AcpSessionRpcResponse) -> bool:
+    answer = json.loads(response.response)
+    if asked.method == "session/cancel":
+        return bool(answer.get("result", {}).get("cancelled") is False)
+    if asked.method == "session/close" or asked.method.startswith("_roost/"):  # asks no agent
+        return True
+    return bool(answer.get("error", {}).get("code") == AUTH_REQUIRED)
 
 
 def _renamed(line: str | None, session_id: str) -> object:

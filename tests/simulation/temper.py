@@ -30,6 +30,8 @@ VICES = (
     "chattering",  # much on stderr
 )
 KINDS = ("v1", "v1-load", "v1-resume", "v1-both", "v2", "v2-new")  # v2-new: cannot resume
+# What an agent of v1 has besides, or lacks; those of v2 have all of it.
+ABILITIES = ("lists", "closes", "deletes", "logs-in", "logs-out")
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,21 @@ class Temper:
     """One agent's; `kind` is in KINDS. A vice applies to a run of the program, or does not (it is drawn again)."""
 
     kind: str
+    abilities: frozenset[str]
     vices: frozenset[str]
 
     @staticmethod
     def named(agent_type: str, random: Random) -> Temper:
-        kind, _, rest = agent_type.partition("+")
-        vices = [vice for vice in rest.split("+") if vice]
-        return Temper(kind, frozenset(vice for vice in vices if random.random() < 0.8))
+        kind, *words = agent_type.split("+")
+        vices = [word for word in words if word in VICES]
+        abilities = frozenset(word for word in words if word in ABILITIES)
+        return Temper(kind, abilities, frozenset(vice for vice in vices if random.random() < 0.8))
 
     def __str__(self) -> str:
-        return "+".join((self.kind, *sorted(self.vices)))
+        return "+".join((self.kind, *sorted(self.abilities), *sorted(self.vices)))
+
+    def can(self, ability: str) -> bool:
+        return self.version == 2 or ability in self.abilities
 
     @property
     def version(self) -> int:
@@ -68,8 +75,9 @@ class Temper:
 
 
 def random_type(random: Random, version: int) -> str:
-    """An agent type of this protocol version: mostly one or two vices."""
+    """An agent type of this protocol version: a few abilities, mostly one or two vices."""
     kinds = [kind for kind in KINDS if kind.startswith(f"v{version}")]
     kind = random.choice(kinds)
     count = random.choices((0, 1, 2, 3), (30, 35, 25, 10))[0]
-    return "+".join((kind, *sorted(random.sample(VICES, count))))
+    able = [ability for ability in ABILITIES if random.random() < 0.4]
+    return "+".join((kind, *able, *sorted(random.sample(VICES, count))))

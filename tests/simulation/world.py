@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -22,6 +22,7 @@ import roost.transport.stream
 from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
 from roost.sidecar import commands, events
+from roost.sidecar.callers import Caller
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import AcpCloseSessionRequest
 from roost.sidecar.limits import Limits
@@ -78,7 +79,8 @@ class World:
         self.tracing = tracing
         self.log: list[str] = []
         self.limits = random_limits(random)
-        self.steps = steps or random.choice((30, 80, 120, 250))
+        self.emulates = random.random() < 0.15  # all about kept sessions of agents of v1 that callers of 2 use
+        self.steps = steps or random.choice((120, 250) if self.emulates else (30, 80, 120, 250))
         self.hurry = random.choice((0.2, 0.6, 0.95))  # how often what was sent arrives at once
         self.ledger = Ledger(self)
         self.processes: dict[str, Process] = {}
@@ -86,7 +88,7 @@ class World:
         self.delivering: Client
         self._serials = itertools.count(1)
         self.taken = 0
-        self.store = SimulatedStore(self) if random.random() < 0.5 else None
+        self.store = SimulatedStore(self) if self.emulates or random.random() < 0.5 else None
         self.engine = engine(self.limits, version="1.2.3", folder="/instructions", journal=self.store is not None)
         self.engine.ledger = self.ledger
         self.driver = Driver(self.engine, Runner(self), Catalogue(self), self.store)
@@ -104,9 +106,27 @@ class World:
         """A live session, by the engine's table."""
         token, session_id = place
         for session in self.engine._context.sessions:
-            if session.id == session_id and session.link.launch.env.get(OWNER_VARIABLE) == token:
+            if session.id == session_id and self._token_of(session.owner, session.link.launch.env) == token:
                 return session
         return None
+
+    def _token_of(self, owner: Caller, env: Mapping[str, str]) -> str:
+        """Whose it is. What is closed keeps nothing of its environment, and only callers with a name keep anything."""
+        return owner.name if owner.named else env.get(OWNER_VARIABLE, "")
+
+    def starter_of(self, process: str) -> str:
+        """For whom an agent is started that has no environment."""
+        context = self.engine._context
+        for connection in context.callers.connections.values():
+            if any(link.process == process for link in connection.starting):
+                return connection.caller.name
+        for session in context.sessions:
+            if session.starting is not None and session.starting.process == process:
+                return session.owner.name
+        return ""
+
+    def can(self, process: str, ability: str) -> bool:
+        return self.processes[process].temper.can(ability)
 
     def running_process(self, place: Place) -> str | None:
         """Which process a session runs on."""
@@ -191,7 +211,7 @@ class World:
     def connect(self, name: str | None = None, *, known: bool = False) -> Client:
         random = self.random
         if not known:
-            name = random.choice((None, None, "alice", "bob"))
+            name = random.choice(("alice", "bob") if self.emulates else (None, None, "alice", "bob"))
         client = Client(self, next(self._serials), name, hostile=not known and random.random() < 0.2)
         self.clients.append(client)
         return client
