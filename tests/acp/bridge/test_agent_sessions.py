@@ -298,6 +298,35 @@ def test_an_agent_that_resumes_is_asked_to() -> None:
     assert rig.updates()[0]["messageId"] == "mn1.1"  # its earlier ids are not known here
 
 
+def test_an_agent_that_replays_at_a_resume_is_not_shown_doing_so() -> None:
+    """SES-17: known of an agent in the field. What it says of the present is told behind the answer."""
+    rig = opened({"sessionCapabilities": {"resume": {}}}, nonce="n1")
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD})
+    call = rig.asked()["id"]
+    for update in REPLAY:
+        rig.update("old", update)
+    commands = {"sessionUpdate": "available_commands_update", "availableCommands": []}
+    rig.update("old", commands)
+    assert rig.north() == []
+    rig.reply(call, {})
+    answer, kept = rig.north()
+    assert answer["result"] == {}
+    assert kept["params"]["update"] == commands
+    assert rig.bridge.losses.counts["swallowed_replay"] == len(REPLAY)
+    rig.update("old", chunk("x"))
+    assert rig.updates()[0]["messageId"] == "mn1.5"  # behind those of the history
+
+
+def test_a_session_that_is_open_is_heard_while_it_is_resumed_again() -> None:
+    rig = opened({"sessionCapabilities": {"resume": {}}})
+    rig.ask("session/resume", {"sessionId": "s1", "cwd": CWD})
+    call = rig.asked()["id"]
+    rig.update("s1", chunk("work that goes on"))
+    assert rig.updates()[0]["content"] == text("work that goes on")
+    rig.reply(call, {})
+    assert rig.north()[0]["result"] == {}
+
+
 def test_other_places_to_replay_from_are_refused() -> None:
     """SES-20"""
     rig = opened({"loadSession": True})

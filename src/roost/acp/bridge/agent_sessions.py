@@ -105,7 +105,8 @@ class Sessions:
                 raise invalid_params("the agent cannot replay a session", ("replayFrom",))
             self._attach(request, params, "session/load", setup, "replay")
         elif self._requests.of_session("resume"):
-            self._attach(request, params, "session/resume", setup, "")
+            # Some replay here too, though nobody asked (SES-17); of one that is open only what is new is told.
+            self._attach(request, params, "session/resume", setup, "" if live and not live.closed else "swallow")
         elif live is not None:  # the agent has it still
             self._bridge.losses.count("emulated_resume")
             self._bridge.open_session(live.id, _roots(params), whole=True)
@@ -121,9 +122,10 @@ class Sessions:
         was_known = params["sessionId"] in bridge.sessions
         if was_known and (bridge.sessions[params["sessionId"]].loading or bridge.sessions[params["sessionId"]].turn):
             raise RpcError(INVALID_REQUEST, "Invalid request: the session is at work")
-        session = bridge.open_session(params["sessionId"], _roots(params), whole=bool(loading))
+        is_load = method == "session/load"
+        session = bridge.open_session(params["sessionId"], _roots(params), whole=is_load)
         session.loading = loading
-        if loading:
+        if is_load:
             session.restart_messages()
 
         def shaped(result: Json) -> Json:

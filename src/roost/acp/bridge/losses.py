@@ -26,6 +26,7 @@ LOSSES: Final[dict[str, Loss]] = {
     "user_echo": Loss(2, "the agent's echo of a prompt in its turn", "the prompt is reported once"),
     "emulated_list": Loss(2, "sessions of earlier runs, where the agent cannot list", "those of this connection"),
     "emulated_resume": Loss(2, "resuming without replay, where the agent can only load", "its replay is swallowed"),
+    "swallowed_replay": Loss(2, "a history that is told though nobody asked for it", "swallowed until the answer"),
     "emulated_close": Loss(2, "closing, where the agent cannot", "its work is cancelled, the session left alone"),
     "emulated_logout": Loss(2, "logging out, where the agent cannot", "refused until a login; the agent restarts"),
     "mcp_sse": Loss(2, "MCP servers over SSE", "not offered"),

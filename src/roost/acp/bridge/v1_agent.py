@@ -281,6 +281,8 @@ class V1AgentBridge(BridgeCore[AgentSession]):
                 self.tell(session, shaped, params.get("_meta"))
             elif shaped["sessionUpdate"] in _PRESENT:
                 session.keep(shaped)
+            else:
+                self.losses.count("swallowed_replay")
 
     def _pass_chunk(self, session: AgentSession, chunk: _Chunk) -> None:
         kind, given = chunk.session_update, chunk.message_id
