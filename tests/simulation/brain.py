@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from tests.simulation import mischief
+from tests.simulation.abilities import OPTIONAL, offered
+from tests.simulation.temper import LOGIN
 
 if TYPE_CHECKING:
     from tests.simulation.process import Process
@@ -27,8 +29,6 @@ PIPE_BYTES = 4096
 EXIT_CODES = (0, 1, 7, 3, -9, -11, 255, None, 2**31 + 5, -(2**31))
 TEXTS = ("word", "é", "\u2028 ", "日本", "a\tb", '"quoted"', "\\n", "🪶", "x" * 90)
 MODES = ("ask", "code", "plan")
-LOGIN = "key"  # the one login there is
-SESSION_ABILITIES = {"list": "lists", "close": "closes", "delete": "deletes"}
 
 
 class Question(NamedTuple):
@@ -115,7 +115,7 @@ class Brain:
                 self._cancelled()
         else:
             self._past.append(message)
-            handler = self._HANDLERS.get(method, Brain._other)
+            handler = self._HANDLERS.get(method, Brain._optional if method in OPTIONAL else Brain._other)
             if "mute" in self._vices or ("silent" in self._vices and self.attached_at is not None):
                 return
             handler(self, message)
@@ -141,25 +141,10 @@ class Brain:
             logins = [{"methodId": LOGIN, "name": LOGIN, "type": "agent"}]
             result: Json = {"protocolVersion": 2, "info": info, "capabilities": capabilities, "authMethods": logins}
         else:
-            result = {"protocolVersion": 1, **self._offers(kind)}
+            result = {"protocolVersion": 1, **offered(self._temper)}
         if "lying" in self._vices and self._random.random() < 0.2:
             result["protocolVersion"] = self._random.choice((1, 2, 3, "1", None, 2**40, 1.0, True))
         self._later(self.respond, request, result)
-
-    def _offers(self, kind: str) -> Json:
-        """What an agent of v1 says it can."""
-        able: Json = {}
-        sessions: Json = {name: {} for name in SESSION_ABILITIES if self._temper.can(SESSION_ABILITIES[name])}
-        if kind in ("v1-load", "v1-both"):
-            able["loadSession"] = True
-        if kind in ("v1-resume", "v1-both"):
-            sessions["resume"] = {}
-        if sessions:
-            able["sessionCapabilities"] = sessions
-        if self._temper.can("logs-out"):
-            able["auth"] = {"logout": {}}
-        logins = [{"id": LOGIN, "name": LOGIN}] if self._temper.can("logs-in") or self._temper.can("logs-out") else []
-        return {"agentCapabilities": able, "authMethods": logins}
 
     def _new(self, request: Json) -> None:
         chosen: Any = f"s-{self._process.name}"
@@ -272,30 +257,18 @@ class Brain:
             return
         self._later(self.respond, request, self._random.choice(({}, {"configOptions": []})))
 
-    def _list(self, request: Json) -> None:
-        self._optional(request, "lists", {"sessions": [{"sessionId": self.session_id, "cwd": "/w"}]})
-
-    def _close(self, request: Json) -> None:
-        self._cancelled()
-        self._optional(request, "closes", {})
-
-    def _delete(self, request: Json) -> None:
-        self._optional(request, "deletes", {})
-
-    def _login(self, request: Json) -> None:
-        self._optional(request, "logs-in", {})
-
-    def _logout(self, request: Json) -> None:
-        self._optional(request, "logs-out", {})
-
-    def _optional(self, request: Json, ability: str, result: Json) -> None:
+    def _optional(self, request: Json) -> None:
         """What not every agent can, and what does not always come off."""
-        if not self._temper.can(ability):
+        method = request["method"]
+        if method == "session/close":
+            self._cancelled()
+        if not self._temper.can(OPTIONAL[method]):
             self._later(self.refuse, request, -32601, "Method not found")
         elif self._random.random() < 0.15:
             self._later(self.refuse, request, -32603, "not now")
         else:
-            self._later(self.respond, request, result)
+            listed = {"sessions": [{"sessionId": self.session_id, "cwd": "/w"}]}
+            self._later(self.respond, request, listed if method == "session/list" else {})
 
     def _other(self, request: Json) -> None:
         if self._random.random() < 0.3:
@@ -311,13 +284,6 @@ class Brain:
         "session/prompt": _prompt,
         "session/set_mode": _set_mode,
         "session/set_config_option": _set_option,
-        "session/list": _list,
-        "session/close": _close,
-        "session/delete": _delete,
-        "authenticate": _login,
-        "auth/login": _login,
-        "logout": _logout,
-        "auth/logout": _logout,
     }
 
     def _later(self, act: Callable[..., Any], *arguments: Any) -> None:

@@ -29,10 +29,8 @@ from roost.sidecar.gen.messages import (
 from roost.wire.framing import LengthFramer, encode_length_frame
 from tests.simulation import hostility
 from tests.simulation.accounts import Asked
-from tests.simulation.brain import LOGIN
-from tests.simulation.process import OWNER_VARIABLE
 from tests.simulation.reader import Reader
-from tests.simulation.temper import random_type
+from tests.simulation.temper import LOGIN, OWNER_VARIABLE, random_type
 from tests.simulation.wire import Channel, Socket
 
 if TYPE_CHECKING:

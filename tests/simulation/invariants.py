@@ -177,7 +177,7 @@ def _every_wait_has_a_deadline(world: World) -> None:
         ledger.violated("somebody is ready, and does not run")
     deadline = world.engine.next_deadline()
     if deadline is None:
-        if stage.running and not ledger.loads:
+        if stage.running and not ledger.loads and not ledger.leaving:
             ledger.violated(f"{stage.running} conversations wait, and none of them has a deadline")
         return
     alarm = world.driver._alarm_at

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +24,12 @@ from roost.sidecar.gen.messages import (
     AcpSessionCreatedResponse,
     AcpSessionRequest,
     AcpSessionResumedResponse,
-    AcpSessionRpcResponse,
     decode_acp_event,
 )
-from roost.sidecar.journal import Entry, Kind
-from roost.sidecar.life import Life
 from tests.simulation import invariants
 from tests.simulation.accounts import UNKNOWN, Asked, Ended, Heard, Owned, Place
 from tests.simulation.brain import key_of
+from tests.simulation.endings import LETTING_GO, Endings
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
@@ -40,11 +37,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 EXITED_TAG = 2  # of AcpEvent
-LETTING_GO = frozenset(
-    ("session/close", "session/delete", "auth/logout", "auth/login", "_roost/delete", "_roost/sleep")
-)
-# Where in an agent's output something was printed: brain.place.
-PLACE = re.compile(r'"p": ?"([^"]+)", ?"n": ?(\d+)')
+ATTACHING = frozenset(("session/new", "session/load", "session/resume"))
 CONSENT = frozenset(("yes", "always-yes", "allow_once", "allow_always", "once", "always"))
 
 
@@ -60,7 +53,8 @@ class Ledger:
         self.lines: dict[tuple[str, int], str] = {}  # what was printed under a number
         self.open: dict[tuple[int, int], Asked] = {}
         self.loads: set[int] = set()
-        self.logged_out: set[Place] = set()
+        self.endings = Endings(self, world)
+        self.leaving: set[int] = set()  # connections that the driver was told to end
         self.allowed: set[str | None] = set()  # questions that a caller has said yes to
         self.crashed: dict[str, tuple[str, list[Client]]] = {}  # by process: the session, and who is to be told
         self.ended: dict[str, Ended] = {}
@@ -93,11 +87,12 @@ class Ledger:
                 self._asked(number, request, payload)
             case events.CallerLeft(connection=number):
                 client = self.clients.pop(number)
+                self.leaving.discard(number)
                 self.gone_clients.add(number)
                 if not client.named:
                     for place in list(self.sessions):
                         if place[0] == client.token:
-                            self._close(place)
+                            self.close(place)
             case events.CallerAnswered(connection=number, callback=callback, payload=answer):
                 callbacks = self.clients[number].callbacks
                 self._silent = callback not in callbacks
@@ -109,14 +104,18 @@ class Ledger:
                 heard.gone = True
                 self._going = process
                 place = next((place for place, owned in self.sessions.items() if owned.process == process), None)
-                if place is not None and self._world.running_process(place) == process and not self._is_let_go(place):
+                if (
+                    place is not None
+                    and self._world.running_process(place) == process
+                    and not self.endings.is_under_way(place)
+                ):
                     listeners = [client for client in self.clients.values() if process in client.reader.seen]
                     self.crashed[process] = (place[1], listeners)
             case events.RecordLoaded(ticket=ticket):
                 self.loads.discard(ticket)
             case events.ShutdownRequested():
                 for place in list(self.sessions):
-                    self._close(place)
+                    self.close(place)
 
     def _asked(self, number: int, request: int, payload: Any) -> None:
         client = self.clients[number]
@@ -140,38 +139,15 @@ class Ledger:
                     if joins and not invariants.waits_for_the_journal(self._world, owned.process):
                         asked.base = (owned.process, self.processes[owned.process].number)
                     if isinstance(payload, AcpCloseSessionRequest) and self._admitted(client):
-                        self._close(place)
+                        self.close(place)
                 elif not isinstance(payload, AcpResumeSessionRequest) and not self.may_know(client, session_id):
                     self._only_a_reply = True
                     if self._admitted(client) and not _is_refused_anyway(payload, self._world.store is not None):
                         asked.unknown = session_id
                 if isinstance(payload, AcpCloseSessionRequest):
-                    self.logged_out.discard(place)
+                    self.endings.logged_out.discard(place)
                 if isinstance(payload, AcpSessionRequest):
-                    self._asked_of_session(asked, place, payload)
-
-    def _asked_of_session(self, asked: Asked, place: Place, payload: AcpSessionRequest) -> None:
-        asked.place, asked.method = place, payload.method
-        store, session = self._world.store, self._world.session(place)
-        others = [other for other in self.open.values() if other is not asked and other.place == place]
-        busy = any(other.method in LETTING_GO for other in others)
-        asked.logged_out = place in self.logged_out and not busy
-        kept = session is not None and session.journal is not None and session.life is Life.LIVE
-        if session is not None and kept and self.is_bridged(session.link.process):
-            ability = {"session/close": "closes", "session/delete": "deletes", "auth/logout": "logs-out"}
-            asked.bridged = payload.method in ability and not busy
-            asked.emulated = asked.bridged and not self._world.can(session.link.process, ability[payload.method])
-        if payload.method in LETTING_GO:  # whatever is answered: it may be ended while it is started again
-            self.forgive(place)
-        if payload.method == "session/resume" and store is not None and '"replayFrom"' in (payload.params or ""):
-            entries = store.entries_kept.get(naming.key_of(*place), [])
-            asked.past = [numbered for entry in entries if (numbered := told_again(entry)) is not None]
-
-    def forgive(self, place: Place) -> None:
-        """Nobody has to hear any more how the session's agents ended."""
-        for process, (session_id, _) in list(self.crashed.items()):
-            if (self.processes[process].owner, session_id) == place:
-                del self.crashed[process]
+                    self.endings.asked(asked, place, payload)
 
     def may_know(self, client: Client, session_id: str) -> bool:
         """It may be the caller's after all: just being opened, at rest since it crashed, or deleted meanwhile."""
@@ -180,14 +156,11 @@ class Ledger:
         store = self._world.store
         return client.named and store is not None and (client.token, session_id) in store.owners
 
-    def _is_let_go(self, place: Place) -> bool:
-        return any(asked.place == place and asked.method in LETTING_GO for asked in self.open.values())
-
     def _admitted(self, client: Client) -> bool:
         count = sum(1 for number, _ in self.open if number == client.number)
         return count <= self._world.limits.requests_per_connection
 
-    def _close(self, place: Place) -> None:
+    def close(self, place: Place) -> None:
         owned = self.sessions.pop(place)
         self.had.add(place)
         self.processes[owned.process].closed = True
@@ -209,7 +182,7 @@ class Ledger:
                 if asked is None:
                     self.violated(f"connection {number}: request {request} is answered, and was not open")
                 elif asked.place is not None and asked.method in (*LETTING_GO, "session/resume"):
-                    self._let_go(asked, asked.place, response)
+                    self.endings.answered(asked, asked.place, response)
                 if isinstance(response, AcpSessionClosedResponse):
                     client = self.clients.get(number)
                     alive = None if client is None else self._world.session((client.token, response.session_id))
@@ -225,6 +198,7 @@ class Ledger:
                 self._count(number)
             case commands.Disconnect(connection=number):
                 self._count(number)
+                self.leaving.add(number)
             case commands.Load(ticket=ticket):
                 self.loads.add(ticket)
             case commands.SpawnAgent(process=process, launch=launch):
@@ -274,32 +248,6 @@ class Ledger:
             client.commanded += 1
         elif not left or number not in self.gone_clients:
             self.violated(f"something for connection {number}, which is not there")
-
-    def _let_go(self, asked: Asked, place: Place, response: Any) -> None:
-        """The answer to a request that may end a session, or open it again."""
-        store, session = self._world.store, self._world.session(place)
-        self.forgive(place)
-        if session is not None:
-            self.sessions.setdefault(place, Owned(session.link.process))
-        if not isinstance(response, AcpSessionRpcResponse) or "result" not in json.loads(response.response):
-            return
-        alive = session is not None and session.journal is not None
-        key = naming.key_of(*place)
-        if asked.bridged and asked.method in ("session/close", "session/delete"):
-            self.require(not alive, f"{asked.method} of {place[1]} is answered, and it is there")
-        if asked.method == "_roost/delete" or (asked.bridged and asked.method == "session/delete"):
-            self.require(store is None or key not in store.sessions_kept, f"{place[1]} is deleted, and in the journal")
-            self.logged_out.discard(place)
-        elif asked.bridged and asked.method == "session/close":
-            record = None if store is None else store.sessions_kept.get(key)
-            self.require(record is None or record.closed, f"{place[1]} is closed, and not in the journal")
-        if asked.method == "auth/logout" and asked.emulated and not self._is_let_go(place):
-            self.require(not alive, f"{place[1]} is logged out, and its agent runs")
-            self.logged_out.add(place)
-        if asked.method == "auth/login":
-            self.logged_out.discard(place)
-        if session is None and place in self.sessions and asked.method.endswith(("/delete", "/close")):
-            self._close(place)
 
     def _opened(self, number: int, session_id: str, pid: int | None) -> None:
         client = self.clients.get(number)
@@ -444,6 +392,8 @@ class Ledger:
         params = message.get("params") or {}
         by = params.get("by", process.owner)
         self.require(by == process.owner, f"{process} of {process.owner} was told something by {by}: {message}")
+        if message["method"] in ATTACHING and not heard.told & ATTACHING:
+            self._is_asked_for_a_session(process, heard, message["method"])
         heard.told.add(message["method"])
         store, mark = self._world.store, params.get("mark")
         if store is not None and mark is not None and self._is_kept(process.name):
@@ -451,6 +401,23 @@ class Ledger:
         if "id" in message:
             self.require(message["id"] != heard.last_call, f"{process}: call {message['id']} is not new")
             heard.last_call = message["id"]
+
+    def _is_asked_for_a_session(self, process: Process, heard: Heard, method: str) -> None:
+        """For the first time; what its quirks want comes before, or instead."""
+        quirks, offered = process.quirks, process.temper.offers_login
+        if quirks.authenticate and process.has_key and offered and "lying" not in process.temper.vices:
+            logged_in = heard.told & {"authenticate", "auth/login"}
+            self.require(logged_in, f"{process} was asked for a session without the login that it wants")
+        if quirks.resume == "transcript":
+            self.require(method == "session/new", f"{process} was asked to {method}, which it is known not to do well")
+
+    def agent_is_asked_to_end(self, process: Process) -> None:
+        """By a SIGTERM; who has had a session had the time that its quirks give it."""
+        grace, waited = process.quirks.input_close_grace, self._world.loop.now - process.input_closed_at
+        opened = self.processes[process.name].closed or any(s.process == process.name for s in self.sessions.values())
+        if grace is not None and opened:
+            in_time = not process.input_open and waited > grace - 0.001
+            self.require(in_time, f"{process} has {grace:g} s to end, and was signalled after {waited:g} s")
 
     def _is_kept(self, process: str) -> bool:
         sessions = self._world.engine._context.sessions
@@ -472,20 +439,6 @@ class Ledger:
             )
         by = result.get("from", process.owner)
         self.require(by == process.owner, f"{process} of {process.owner} was answered by {by}")
-
-
-def told_again(entry: Entry) -> tuple[str, int] | None:
-    """Which numbered event of an agent that is, if it has a place in a replay."""
-    if entry.kind is not Kind.UPDATE:
-        return None
-    text = entry.body.decode()
-    printed = PLACE.search(text)
-    message = json.loads(text)
-    if printed is None or message["method"] != "session/update":
-        return None
-    if message["params"].get("update", {}).get("sessionUpdate") in ("state_update", "notice"):
-        return None
-    return printed[1], int(printed[2])
 
 
 def _is_refused_anyway(payload: Any, journal: bool) -> bool:

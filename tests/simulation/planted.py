@@ -148,6 +148,15 @@ BUGS = {
     "a deleted session stays in the journal": Bug(
         "sidecar/inventory.py", "    context.keeper.tell(DeleteSession(record.session_id))\n", ""
     ),
+    "nobody logs in for an agent that wants it": Bug("sidecar/login.py", "    if method is None:\n", "    if True:\n"),
+    "a grace of the agent's own is not heeded": Bug(
+        "sidecar/closing.py",
+        "limits.input_close_grace if own_grace is None else own_grace",
+        "limits.input_close_grace",
+    ),
+    "an agent is asked for what it cannot do": Bug(
+        "sidecar/restart.py", '    if link.quirks.resume == "transcript":\n', "    if False:\n"
+    ),
 }
 
 

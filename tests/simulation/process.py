@@ -11,12 +11,11 @@ from roost.process.graces import Graces
 from roost.sidecar.gen.messages import AcpAgentEntry
 from roost.sidecar.launch import AgentProgram, Launch
 from tests.simulation.brain import Brain
-from tests.simulation.temper import Temper
+from tests.simulation.temper import OWNER_VARIABLE, SIGTERM, Temper, quirks_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-OWNER_VARIABLE = "SIM_OWNER"
 INPUT_PIPE_BYTES = 300  # small, so that input is queued
 _OUTPUT_GRACE = Graces().output_grace
 
@@ -31,6 +30,8 @@ class Process:
         self.pid = pid
         self.owner = world.ledger.processes[name].owner
         self.temper = Temper.named(plan.argv[0], world.random)
+        self.quirks = quirks_of(plan.argv[0])
+        self.has_key = OWNER_VARIABLE in plan.env
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.inbox: deque[tuple[int, bytes]] = deque()  # lines and their sizes, in its input pipe or queued before it
@@ -38,6 +39,7 @@ class Process:
         self.unread = 0
         self.paused = False
         self.input_open = True
+        self.input_closed_at = 0.0
         self.input_ended = False
         self.exited = False
         self.reported = False
@@ -66,12 +68,15 @@ class Process:
     def close_input(self) -> None:
         if self.input_open:
             self.input_open = False
+            self.input_closed_at = self._world.loop.now
             self._world.trace("%s: its input is closed", self)
             if not self.inbox:
                 self._end_of_input()
 
     def signal_tree(self, sig: int) -> None:
         self.signals.append(sig)
+        if sig == SIGTERM and not self.exited:
+            self._world.ledger.agent_is_asked_to_end(self)
         if self.exited:
             return
         delay = self.temper.obeys(sig, self._world.random)
@@ -197,7 +202,7 @@ class Catalogue:
     def find(self, agent_type: str) -> AgentProgram | None:
         if agent_type == "nobody":
             return None
-        return AgentProgram(agent_type=agent_type, entrypoint=agent_type)
+        return AgentProgram(agent_type=agent_type, entrypoint=agent_type, quirks=quirks_of(agent_type))
 
     def entries(self) -> list[AcpAgentEntry]:
         return [AcpAgentEntry("v2", True, "v2"), AcpAgentEntry("v1", True, "v1")]

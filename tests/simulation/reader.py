@@ -25,7 +25,8 @@ from roost.sidecar.gen.messages import (
     decode_acp_response,
 )
 from tests.simulation.accounts import UNKNOWN, Asked
-from tests.simulation.ledger import PLACE, Ledger
+from tests.simulation.ledger import Ledger
+from tests.simulation.marks import PLACE
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client

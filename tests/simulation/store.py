@@ -25,7 +25,7 @@ from roost.sidecar.journal import (
     StoredSession,
 )
 from roost.store.base import Done, Place, StoreWatcher
-from tests.simulation.ledger import PLACE
+from tests.simulation.marks import PLACE
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from roost.sidecar.quirks import NO_QUIRKS, Quirks
+
+OWNER_VARIABLE = "SIM_OWNER"
+LOGIN = "key"  # the one login there is
+
 SIGTERM, SIGKILL = 15, 9
 
 # What an agent does, and what each vice makes of it.
@@ -32,6 +37,16 @@ VICES = (
 KINDS = ("v1", "v1-load", "v1-resume", "v1-both", "v2", "v2-new")  # v2-new: cannot resume
 # What an agent of v1 has besides, or lacks; those of v2 have all of it.
 ABILITIES = ("lists", "closes", "deletes", "logs-in", "logs-out")
+# What is known of a program beforehand, rightly or not.
+QUIRKS = {
+    "wants-login": Quirks(authenticate={LOGIN: (OWNER_VARIABLE,)}),
+    "said-to-speak-1": Quirks(speaks=1),
+    "said-to-speak-2": Quirks(speaks=2),
+    "starts-late": Quirks(initialize_timeout=90.0),
+    "ends-at-once": Quirks(input_close_grace=0.0),
+    "ends-late": Quirks(input_close_grace=20.0),
+    "cannot-go-back": Quirks(resume="transcript"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,10 @@ class Temper:
 
     def can(self, ability: str) -> bool:
         return self.version == 2 or ability in self.abilities
+
+    @property
+    def offers_login(self) -> bool:
+        return self.can("logs-in") or self.can("logs-out")
 
     @property
     def version(self) -> int:
@@ -80,4 +99,9 @@ def random_type(random: Random, version: int) -> str:
     kind = random.choice(kinds)
     count = random.choices((0, 1, 2, 3), (30, 35, 25, 10))[0]
     able = [ability for ability in ABILITIES if random.random() < 0.4]
-    return "+".join((kind, *able, *sorted(random.sample(VICES, count))))
+    quirk = [random.choice(list(QUIRKS))] if random.random() < 0.25 else []
+    return "+".join((kind, *able, *quirk, *sorted(random.sample(VICES, count))))
+
+
+def quirks_of(agent_type: str) -> Quirks:
+    return next((QUIRKS[word] for word in agent_type.split("+") if word in QUIRKS), NO_QUIRKS)

@@ -33,8 +33,9 @@ from tests.simulation.accounts import Place, Violation
 from tests.simulation.client import NO_LIMIT, Client
 from tests.simulation.ledger import Ledger
 from tests.simulation.loop import VirtualLoop
-from tests.simulation.process import OWNER_VARIABLE, Catalogue, Process, Runner
+from tests.simulation.process import Catalogue, Process, Runner
 from tests.simulation.store import SimulatedStore
+from tests.simulation.temper import OWNER_VARIABLE
 
 MAX_CLIENTS = 6
 # More deadlines in a row than any schedule can have open.
@@ -79,7 +80,7 @@ class World:
         self.tracing = tracing
         self.log: list[str] = []
         self.limits = random_limits(random)
-        self.emulates = random.random() < 0.15  # all about kept sessions of agents of v1 that callers of 2 use
+        self.emulates = random.random() < 0.1  # all about kept sessions of agents of v1 that callers of 2 use
         self.steps = steps or random.choice((120, 250) if self.emulates else (30, 80, 120, 250))
         self.hurry = random.choice((0.2, 0.6, 0.95))  # how often what was sent arrives at once
         self.ledger = Ledger(self)
