@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roost.cli.failure import exit_words, failure_of, read_diagnosis
+from roost.cli.failure import exit_words, failure_of, read_diagnosis, wants_login
 from roost.errors import ConnectionClosed, LimitError, RoostError, RpcError, SidecarError, TransportError
 from roost.host.events import AgentExited
 from roost.host.turn import AgentCrashed
@@ -55,3 +55,18 @@ def test_only_the_last_lines_are_shown() -> None:
 def test_each_kind_of_error_names_what_failed(error: RoostError, sentence: str) -> None:
     failure = failure_of("a", error)
     assert (failure.message, failure.exit_code) == (sentence, 2)
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("ACP session/new failed: Authentication required", True),
+        ('ACP session/load failed: no (data: {"hint":"set an API key"})', True),
+        ("ACP session/new failed: please log in first", True),
+        ("session s1 is logged out; it waits for an auth/login", True),
+        ("ACP session/new failed: the author of this folder is unknown", False),
+        ("ACP session/new failed: out of disk", False),
+    ],
+)
+def test_that_a_login_is_wanted_is_told_by_the_words_of_the_agent(message: str, wanted: bool) -> None:
+    assert wants_login(SidecarError("invalid_state", message)) is wanted

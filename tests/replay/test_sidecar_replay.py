@@ -51,7 +51,7 @@ def test_an_agent_that_wants_a_login_first_opens_no_session_and_is_gone(run: Run
     play = SidecarPlay(run, Random(run.name), 2)
     if play.created is not None:  # else it was asked to log in, and printed a page about that
         assert isinstance(play.created, AcpErrorResponse)
-        assert play.created.code == "auth_required"
+        assert play.created.code == "invalid_state"
     play.close()
 
 

@@ -338,7 +338,7 @@ def test_after_a_logout_nothing_is_let_through_and_no_agent_runs() -> None:
     assert answer(rig, caller, session, "session/cancel")["result"]["cancelled"] is False
     resumed = rig.ask(caller, AcpResumeSessionRequest(session, "echo", None, "/w", {}))
     assert isinstance(resumed, AcpErrorResponse)
-    assert resumed.code == "auth_required"
+    assert resumed.code == "invalid_state"
     assert len(rig.agents) == started
 
 

@@ -64,7 +64,7 @@ def test_a_variable_of_the_daemon_s_own_counts_as_given() -> None:
 def test_without_its_variables_there_is_no_login_and_the_error_says_what_is_wanted(env: dict[str, str]) -> None:
     rig, caller = quirky(LOGIN, v1)
     answer = rig.ask(caller, create_request(env=env))
-    assert answer == AcpErrorResponse("auth_required", "ACP session/new failed: Authentication required")
+    assert answer == AcpErrorResponse("invalid_state", "ACP session/new failed: Authentication required")
     assert not rig.agent.requests("authenticate")
 
 
@@ -77,7 +77,7 @@ def test_a_login_that_needs_nothing_is_always_done() -> None:
 @pytest.mark.parametrize("method", ["gone", "web"])
 def test_a_login_the_agent_does_not_offer_as_a_request_is_not_tried(method: str) -> None:
     rig, caller = quirky(Quirks(authenticate={method: ()}), v1)
-    assert rig.ask(caller, create_request()).code == "auth_required"
+    assert rig.ask(caller, create_request()).code == "invalid_state"
     assert not rig.agent.requests("authenticate")
     assert f"offers no login {method}" in rig.notes[0].text
 
@@ -195,7 +195,7 @@ def test_an_agent_is_known_by_the_name_it_tells(version: int) -> None:
 
 def test_another_s_quirks_are_not_its_own() -> None:
     rig, caller = quirky(Quirks(), v1, program={"quirks_by_info": {"other": LOGIN}})
-    assert rig.ask(caller, create_request(env=KEY)).code == "auth_required"
+    assert rig.ask(caller, create_request(env=KEY)).code == "invalid_state"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,14 @@ from roost.rpc.messages import AUTH_REQUIRED
 _ACTIVITY = "; recent_activity="
 _SAID = re.compile(r'; adapter_(?:stderr|stdout)=("(?:[^"\\]|\\.)*")')
 
+# The sidecar has no code for it, and the number an agent gave is not told: its words are all there is. Good for advice.
+_WANTS_LOGIN = re.compile(
+    r"ACP (?:session/\w+|authenticate|auth/login) failed: .*?"
+    r"(?:\b(?:un)?auth(?!or\b)|\blog(?:ged)?[ -]?in\b|\bsign(?:ed)?[ -]?in\b|credential|api[ _-]?key)"
+    r"|session .* is logged out;",
+    re.IGNORECASE | re.DOTALL,
+)
+
 _LAST_LINES = 20
 
 _RESTARTS = {
@@ -32,7 +40,7 @@ _ADVICE = {
 def wants_login(error: RoostError) -> bool:
     """Whether an agent would do what it was asked, once there is a login."""
     return (isinstance(error, RpcError) and error.code == AUTH_REQUIRED) or (
-        isinstance(error, SidecarError) and error.code == "auth_required"
+        isinstance(error, SidecarError) and _WANTS_LOGIN.match(error.message) is not None
     )
 
 

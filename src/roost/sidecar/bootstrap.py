@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from roost.errors import RemoteProtocolError, SidecarError
-from roost.rpc.messages import AUTH_REQUIRED
 from roost.sidecar.answers import Answer
 from roost.sidecar.callbacks import Asks
 from roost.sidecar.callers import Connection
@@ -140,14 +139,13 @@ def result_members(method: str, result: bytes | None) -> Json:
 
 
 def handshake_failed(method: str, answer: Answer) -> SidecarError:
-    """The agent's own words, and its `data` as it wrote it. Code `auth_required` when a login is what it wants."""
+    """The agent's own words, and its `data` as it wrote it."""
     message = "" if answer.error is None else answer.error.message
     text = f"ACP {method} failed: {message or 'unknown ACP error'}"
     data = (members((members(answer.text) or {}).get("error")) or {}).get("data")
     if data is not None and bytes(data) != b"null":
         text += f" (data: {compacted(data)})"
-    wants_login = answer.error is not None and answer.error.code == AUTH_REQUIRED
-    return SidecarError("auth_required" if wants_login else "invalid_state", text)
+    return SidecarError("invalid_state", text)
 
 
 def exit_text(link: Link, exit_code: int | None, call: int) -> str:

@@ -257,7 +257,7 @@ class Engine:
                 return session_request(context, connection, request)
             case AcpResumeSessionRequest() if is_logged_out(context, connection, request.session_id):
                 text = f"session {request.session_id} is logged out; it waits for an auth/login"
-                raise SidecarError("auth_required", text)
+                raise SidecarError("invalid_state", text)
             case AcpCreateSessionRequest() | AcpResumeSessionRequest() if context.shutting_down:
                 raise shutting_down()
             case AcpCreateSessionRequest():
