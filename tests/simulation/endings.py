@@ -30,6 +30,8 @@ class Endings:
 
     def asked(self, asked: Asked, place: Place, payload: AcpSessionRequest) -> None:
         asked.place, asked.method = place, payload.method
+        if payload.method == "session/close":  # whatever is answered, for the journal may fail after that
+            self.logged_out.discard(place)
         store, session = self._world.store, self._world.session(place)
         others = [other for other in self._ledger.open.values() if other is not asked and other.place == place]
         busy = any(other.method in LETTING_GO for other in others)

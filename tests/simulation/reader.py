@@ -113,6 +113,9 @@ class Reader:
                 self._own(event[0])
                 return True
         again = any(event in asked.told for asked in replays)  # it came between the request and the past
+        if replays and event[1] <= self.seen.get(event[0], 0):  # it was not in the journal yet when that was asked for
+            store = self._client.world.store
+            again = again or (store is not None and event in store.told)
         for asked in replays:
             asked.told.add(event)
         return again
