@@ -36,8 +36,14 @@ async def daemon() -> AsyncIterator[tuple[int, str]]:
         path = os.path.join(folder, "roost.sock")
         command = (sys.executable, "-m", "roost.cli.main")
         subprocess.run([*command, "daemon", "--help"], check=True, capture_output=True, env=plain_environment())
+        own = dict.fromkeys(("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"), folder)
         process = await asyncio.create_subprocess_exec(
-            *command, "daemon", "--socket", path, stderr=asyncio.subprocess.PIPE, env=plain_environment()
+            *command,
+            "daemon",
+            "--socket",
+            path,
+            stderr=asyncio.subprocess.PIPE,
+            env={**plain_environment(), **own},  # not the journal of whoever measures
         )
         assert process.stderr is not None
         try:
