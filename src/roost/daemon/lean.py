@@ -6,8 +6,8 @@ import sys
 
 
 def leave_out_tls() -> None:
-    """Spares this process OpenSSL: `ssl`, 4.5 MB that asyncio imports where it can and a unix socket has no use for, and
-    `_hashlib`, 3.6 MB for hashes that Python has of its own.
+    """Spares this process OpenSSL: `ssl`, 4.5 MB that asyncio imports where it can and a unix socket has no use for,
+    and `_hashlib`, 3.6 MB for hashes that Python has of its own.
 
     To be called before anything imports asyncio, in a program that is a daemon and nothing else; afterwards it
     does nothing.

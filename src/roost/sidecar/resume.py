@@ -62,7 +62,7 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
         decoy: str | None = None
         if (yield from is_foreign(context, caller, session_id, bootstrap.link.launch, known)):
             decoy = decoy_for(session_id, f"{bootstrap.process} {context.stage.now}")
-        attached = yield from attach(context, bootstrap, session_id, asked_as=decoy, kept=known is not None)
+        attached = yield from attach(context, bootstrap, session_id, asked_as=decoy)
         replayed = 0 if known is None or attached is None else len(bootstrap.notifications)
         if attached is not None:
             mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
@@ -106,10 +106,9 @@ def resume_launch(
 
 
 def attach(
-    context: Context, bootstrap: Bootstrap, session_id: str, *, asked_as: str | None = None, kept: bool = False
+    context: Context, bootstrap: Bootstrap, session_id: str, *, asked_as: str | None = None
 ) -> Conversation[Json | None]:
-    """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's, or,
-    where the journal has what happened, no reason not to go on: agents say in many ways that a session is gone.
+    """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's.
 
     `asked_as`: what the agent hears in place of an id it must not hear; what it says of that one is said of the other.
     """
@@ -124,12 +123,10 @@ def attach(
         params["replayFrom"] = {"type": "start"}
     answer = yield from bootstrap.ask(method, params, "session_open_timeout")
     if answer.error is not None:
-        if not is_unknown_session(answer.error, session_id):
-            if not kept:
-                raise handshake_failed(method, answer)
-            context.note("warning", f"session {session_id}: {method} failed, starting over: {answer.error}")
-        bootstrap.forget()  # a partial replay of a session that is not there
-        return None
+        if is_unknown_session(answer.error, session_id):
+            bootstrap.forget()  # a partial replay of a session that is not there
+            return None
+        raise handshake_failed(method, answer)
     return result_members(method, answer.result)
 
 

@@ -285,20 +285,6 @@ def test_a_session_that_is_being_closed_is_resumed_when_its_agent_is_gone() -> N
     assert rig.agents["acp-agent-1"].exited
 
 
-@pytest.mark.parametrize("code", [-32602, -32603, -32601, -32600, 400])
-def test_a_kept_session_that_its_agent_will_not_load_is_told_of_its_past(code: int) -> None:
-    """Ours: agents in the field say with any code that a session is gone, and the journal has it."""
-    rig = resuming(LOAD, Exception({"code": code, "message": "Internal error"}), replay=2)
-    caller = rig.connect("me")
-    rig.records["me/old"] = stored("old", "me", plain_launch())
-    resumed = rig.ask(caller, AcpResumeSessionRequest("old", "echo", None, "/w", {}))
-    assert resumed == AcpSessionResumedResponse("s-acp-agent-1", "fallback")
-    assert rig.notifications(caller) == []
-    rig.prompt(caller, resumed.session_id, "go on")
-    assert "/w/old.md" in rig.agent.requests("session/prompt")[0]["params"]["prompt"][0]["text"]
-    assert any("starting over" in note.text for note in rig.notes)
-
-
 def test_case_093_a_live_session_of_ones_own_is_joined_and_nothing_is_started() -> None:
     """Ours: the reference started a second agent and lost the first."""
     rig = resuming(LOAD)
