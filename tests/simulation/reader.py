@@ -89,7 +89,9 @@ class Reader:
                         self._numbered(session_id, *event, text)
                 else:
                     place = (self._client.token, session_id)
-                    own = place in self._ledger.sessions or place in self._ledger.had
+                    store = self._client.world.store
+                    kept = store is not None and place in store.owners
+                    own = kept or place in self._ledger.sessions or place in self._ledger.had
                     everybody = [owner for owner, known in self._ledger.sessions if known == session_id]
                     self._require(own or not everybody, f"hears {session_id}, a foreign one")
             case AcpAgentStderrEvent(process_id=process, chunk=chunk):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.sidecar.rig import Agent, Json, Shelf
-from tests.sidecar.test_emulation import answer, begun, prompt
+from tests.sidecar.test_emulation import Plain, answer, begun, prompt
 from tests.sidecar.test_replay import REPLAY, Talker, slow, told
 from tests.sidecar.test_v1_side import ended
 from tests.simulation.test_found_in_journal import stored
@@ -47,4 +49,26 @@ def test_what_an_agent_replays_does_not_overtake_the_end_of_a_turn_that_is_not_d
     kinds = [line["params"]["update"]["sessionUpdate"] for line in told(rig, caller)]
     assert kinds == ["state_update", "state_update", "agent_message"]
     assert rig.rpc(caller, request)["result"] == {}
+    ended(rig, caller, session)
+
+
+@pytest.mark.parametrize("method", ["session/close", "auth/logout"])
+def test_what_an_agent_refuses_is_not_told_before_what_it_had_told(method: str) -> None:
+    """Seed 908099: the answer to a session/close overtook what was held back for the journal."""
+
+    shelf = Shelf()
+    refusing = Plain({"sessionCapabilities": {"close": {}}, "auth": {"logout": {}}})
+    refusing.refuses = {"session/close", "logout"}
+    rig, caller, session = begun(refusing, journal=shelf)
+    request = rig.request(caller, session, "session/prompt", prompt())
+    rig.advance(1)
+    shelf.stuck = True
+    rig.session(session)._hold()  # type: ignore[union-attr]  # as the end of a turn does
+    rig.agent.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "late"})
+    refused = rig.request(caller, session, method)
+    assert rig.rpc(caller, request)["result"] is not None
+    assert rig.reply(caller, refused) is None
+    stored(rig, shelf)
+    assert rig.reply(caller, refused) is not None
+    assert "late" in str(told(rig, caller)[-1])
     ended(rig, caller, session)

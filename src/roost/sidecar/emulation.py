@@ -206,8 +206,8 @@ def let_go(
     """
     params["sessionId"] = encoded(session.live_id)
     response = yield from exchange(context, session, method, params)
+    yield from session.caught_up()
     if has_result(response):
-        yield from session.caught_up()
         if method == CLOSE:
             yield from close_session(context, connection, AcpCloseSessionRequest(session.id))
         else:
@@ -232,6 +232,7 @@ def log_out(
             yield from cancel(context, session, encode_params({"sessionId": params["sessionId"]}))
             yield from settled(session)
         response = yield from exchange(context, session, LOGOUT, params)
+        yield from session.caught_up()
         v1 = session.link.v1
         if v1 is not None and v1.logged_out and session.owner.sessions.get(session.id) is session:
             context.logged_out.add(session.key)

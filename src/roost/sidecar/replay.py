@@ -166,12 +166,12 @@ def _journal_replays(
     del params["replayFrom"]
     params["sessionId"] = encoded(session.live_id)
     response = yield from exchange(context, session, RESUME, params)
+    yield from session.caught_up()
     if not isinstance(response, AcpSessionRpcResponse):
         return response
     answer = members(response.response.encode()) or {}
     if "result" not in answer:
         return response
-    yield from session.caught_up()
     link = session.link
     held = link.sink = _Held(session)
     link.brake.wait_for(REPLAY)
