@@ -75,6 +75,7 @@ def test_a_lock_ends_with_its_holder(house: House, tmp_path: Path) -> None:
         holder.kill()
         holder.wait(PATIENCE)
         house.installer(machine(lock_timeout=0.0)).install(str(agent_folder(tmp_path / "mine")))
+    assert [package.name for package in house.packages().list()] == ["mine"]
 
 
 def test_what_another_agents_installation_has_made_is_left_alone(house: House, tmp_path: Path) -> None:

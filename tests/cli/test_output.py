@@ -83,4 +83,7 @@ def test_an_abandoned_stream_can_still_be_flushed() -> None:
     os.close(reader)
     abandon(stream)
     stream.close()
-    abandon(io.StringIO())
+    assert stream.closed
+    memory = io.StringIO("kept")
+    abandon(memory)
+    assert memory.getvalue() == "kept"

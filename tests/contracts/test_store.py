@@ -493,6 +493,7 @@ async def test_an_ended_turn_is_compacted_by_itself(make: Make) -> None:
     async with asyncio.timeout(PATIENCE):
         while len(await history(store)) > 4:  # noqa: ASYNC110
             await asyncio.sleep(0.005)  # while it is read it is left alone
+    assert len(await history(store)) == 4
     await store.close()
 
 

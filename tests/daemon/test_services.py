@@ -251,6 +251,7 @@ async def test_one_place_ends_and_another_goes_on(engine: Engine, root: Path) ->
 async def test_the_end_of_an_agent_that_was_never_served_is_told_all_the_same(engine: Engine) -> None:
     engine.do(commands.EndServices(PROCESS, None))
     await engine.until(lambda event: isinstance(event, events.ServicesEnded))
+    assert engine.of(events.ServicesEnded) == [events.ServicesEnded(PROCESS)]
 
 
 async def test_a_root_that_never_answers_holds_up_nobody(

@@ -38,7 +38,9 @@ def test_agents_wait_for_a_disk_that_is_slow_and_not_for_one_that_fails(
     assert heard == told
 
 
-def test_a_watch_that_tells_nobody_is_a_log() -> None:
+def test_a_watch_that_tells_nobody_is_a_log(caplog: pytest.LogCaptureFixture) -> None:
     watch = Watch()
-    watch.store_pressed(True)
-    watch.store_failed(FULL)
+    with caplog.at_level("ERROR", "roost.daemon"):
+        watch.store_pressed(True)
+        watch.store_failed(FULL)
+    assert [record.message for record in caplog.records] == [f"the journal fails, and tries again: {FULL}"]
