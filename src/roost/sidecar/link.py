@@ -111,6 +111,7 @@ class Link:
         self._line = Gauge("line_bytes", limits.line_bytes, context.warn)
         self._batches = Gauge("agent_batches", limits.agent_batches, context.warn)
         self._batch_items = Gauge("agent_batch_items", limits.agent_batch_items, context.warn)
+        self._refused: set[str] = set()  # limits that were told of
         self._id = Gauge("agent_request_id_bytes", limits.agent_request_id_bytes, context.warn)
         self._careful = int(limits.line_bytes * WARN_AT)
         peer_limits = PeerLimits(
@@ -244,8 +245,10 @@ class Link:
             case Malformed(message=message):
                 self.activity.received_garbage(message)
             case Refused(limit=limit, bound=bound):
+                level = "debug" if limit in self._refused else "warning"  # a hostile agent does not fill the log
+                self._refused.add(limit)
                 name = SETTINGS.get(limit, limit)
-                self._context.note("warning", f"{self.process}: a message was refused: limit {name} of {bound} reached")
+                self._context.note(level, f"{self.process}: a message was refused: limit {name} of {bound} reached")
 
     def _settle(self, call: int, answer: Answer) -> None:
         wait = self._calls.pop(call, None)
