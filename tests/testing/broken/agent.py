@@ -49,6 +49,7 @@ class Session:
         self.queue: list[tuple[Any, list[Any]]] = []  # (id of the request, blocks)
         self.work: asyncio.Task[None] | None = None
         self.started = self.cancelled = False
+        self.unheard = asyncio.Event()
 
     def tell(self, tag: str, remember: bool = True, **fields: Any) -> None:
         update = {"sessionUpdate": tag, **fields}
@@ -83,6 +84,8 @@ class Session:
 
     async def turn(self, blocks: list[Any], id: Any) -> None:
         reason = "end_turn"
+        if faulty("forgets-an-early-cancel"):
+            await self.unheard.wait()  # the fault is there however the bytes of the two messages arrive
         self.started = True
         try:
             if not faulty("no-user-message"):
@@ -238,6 +241,7 @@ class Session:
         if self.work is not None and not self.work.done():
             if self.started:
                 self.work.cancel()
+            self.unheard.set()
             self.cancelled = True  # a task that has not begun would never do anything
         elif faulty("idle-after-cancelling-nothing"):
             self.state("idle", stopReason="cancelled")
