@@ -34,6 +34,15 @@ def roost(*args: str, stdin: str | bytes = "", env: dict[str, str] | None = None
     return CliRunner().invoke(main, list(args), input=stdin, env=env, prog_name="roost")
 
 
+def patient(folder: Path) -> str:
+    """A configuration that gives an agent longer to end than any test waits: who ends in time did not wait for it."""
+    file = folder / "patient.toml"
+    graces = ("cancel_grace", "input_close_grace", "kill_grace", "abort_grace")
+    limits = "".join(f"{grace} = {10 * PATIENCE}\n" for grace in graces)
+    file.write_text(f"[store]\nenabled = false\n[limits]\n{limits}")
+    return str(file)
+
+
 def objects(result: Result) -> list[dict[str, Any]]:
     """The JSON lines of stdout, which holds nothing else."""
     return [json.loads(line) for line in result.stdout.splitlines()]

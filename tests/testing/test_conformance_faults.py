@@ -285,16 +285,17 @@ async def test_a_program_that_is_not_there_is_said_to_be_missing(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "patience", "said"),
     [
-        ("import sys; sys.stderr.write('no key set'); sys.exit(4)", "exited with code 4; its stderr ends: no key set"),
-        ("import sys; sys.stdin.read()", "within 1 s; nothing at all"),
-        ("print('hello', flush=True); import sys; sys.stdin.read()", "the last message was hello"),
+        ("import sys; sys.stderr.write('no key'); sys.exit(4)", 20.0, "exited with code 4; its stderr ends: no key"),
+        ("import sys; sys.stdin.read()", 0.5, "within 0.5 s; nothing at all"),
+        ("print('hello', flush=True); import sys; sys.stdin.read()", 3.0, "the last message was hello"),
     ],
 )
-async def test_an_agent_that_does_not_answer_is_told_about_in_bounded_time(code: str, said: str) -> None:
-    report = await check_agent(
-        Launch(argv=(sys.executable, "-I", "-S", "-c", code)), patience=Patience(start_timeout=1.0)
-    )
+async def test_an_agent_that_does_not_answer_is_told_about_in_bounded_time(
+    code: str, patience: float, said: str
+) -> None:
+    launch = Launch(argv=(sys.executable, "-I", "-S", "-c", code))
+    report = await check_agent(launch, patience=Patience(start_timeout=patience))
     assert report.trouble is not None
     assert said in report.trouble
