@@ -110,7 +110,7 @@ def picky(work: Path, how: str) -> str:
 async def test_what_an_agent_speaks_is_found_out_once_and_survives_the_daemon(work: Path, how: str) -> None:
     agent = picky(work, how)
     for _ in range(2):
-        async with served(work, negotiation_timeout=0.5) as host, asyncio.timeout(PATIENCE):
+        async with served(work, negotiation_timeout=3.0) as host, asyncio.timeout(PATIENCE):
             await host.create_session(agent, cwd=str(work))
     assert asked(work) == [2, 1, 1]
 
