@@ -57,7 +57,8 @@ class Talk:
         quirks, plan = self._here.quirks, self._here.plan
         limits, child_limits = ClientLimits(), ChildLimits()
         if quirks.initialize_timeout is not None:
-            limits = ClientLimits(start_timeout=max(limits.start_timeout, quirks.initialize_timeout))
+            patience = max(limits.start_timeout, quirks.initialize_timeout)
+            limits = ClientLimits(start_timeout=patience, negotiation_timeout=patience)
         if quirks.input_close_grace is not None:
             child_limits = ChildLimits(exit_grace=quirks.input_close_grace)
         return connect(

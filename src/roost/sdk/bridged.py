@@ -89,6 +89,12 @@ class BridgedChannel:
     def queued(self) -> int:
         return self._channel.queued
 
+    @property
+    def named_version(self) -> Any:
+        """The number in a v1 agent's answer to `initialize`, once it has come; its shape is that of v1."""
+        assert isinstance(self._bridge, V1AgentBridge)
+        return self._bridge.requests.answered.get("protocolVersion")
+
     def serve(self, bridge: V1AgentBridge, services: Services) -> None:
         """Has the agent's requests for files and terminals answered."""
         self._served = ServedAgent(bridge, services, self._prompted)

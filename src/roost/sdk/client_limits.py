@@ -14,6 +14,7 @@ class ClientLimits(Struct, frozen=True):
     """What a client keeps for an agent that is fast, silent or hostile, and how long it waits. Ours, all of them."""
 
     start_timeout: float = 60.0  # seconds until `initialize` must be answered; a first `npx` downloads the agent
+    negotiation_timeout: float = 30.0  # as above, the first time: then it is started again and asked for version 1
     exit_grace: float = 1.0  # seconds to learn an exit code, once the agent has closed the connection
     waiting_updates: int = 1024  # not consumed yet by one reader of a session; then reading pauses
     waiting_update_bytes: int = 8 * 1024 * 1024  # as above, in bytes of the messages

@@ -94,18 +94,18 @@ class ClientLink:
 
     # ---- the handshake
 
-    async def initialize(self, request: v2.InitializeRequest) -> Raw:
+    async def initialize(self, request: v2.InitializeRequest, patience: float) -> Raw:
         """Asks for our latest version (INI-2). What comes back is for `accept`.
 
-        RpcError: the agent refused. TransportError: it did not answer in time, or ended.
+        RpcError: the agent refused. TransportError: it did not answer in so many seconds, or ended.
         """
         self.connection.start()
         try:
-            async with asyncio.timeout(self.limits.start_timeout):
+            async with asyncio.timeout(patience):
                 return await self.connection.call_raw("initialize", encode_checked(request))
         except TimeoutError:
-            patience = f"{self.limits.start_timeout:g} seconds"
-            raise TransportError(f"{self.peer} did not answer initialize within {patience}{self._said()}") from None
+            words = f"{self.peer} did not answer initialize within {patience:g} seconds{self._said()}"
+            raise TransportError(words) from None
         except ConnectionClosed as error:
             raise await self.explain(error) from error
 
@@ -116,8 +116,7 @@ class ClientLink:
         """
         version = named_version(answer)
         if accepted(version, SUPPORTED) is None:
-            spoken = ", ".join(str(dialect.version) for dialect in SUPPORTED)
-            raise UnsupportedVersion(version, f"{self.peer} speaks ACP version {version}; this client speaks {spoken}")
+            raise self.unsupported(version)
         losses: list[str] = []
         try:
             self.agent = decode(
@@ -128,6 +127,11 @@ class ClientLink:
         for loss in losses:
             log.warning("initialize: %s", loss)  # INI-12: not offered, then
         return self.agent
+
+    def unsupported(self, version: int) -> UnsupportedVersion:
+        spoken = ", ".join(str(dialect.version) for dialect in SUPPORTED)
+        text = f"{self.peer} speaks ACP version {version}; this client speaks {spoken}"
+        return UnsupportedVersion(version, text)
 
     # ---- to the agent
 

@@ -5,8 +5,8 @@
         async for update in session.prompt("fix the tests"):
             print(update)
 
-An agent of version 1 is found out by the shape of its answer, reached anew and spoken to through a bridge (see
-`negotiation`); a channel that is there once is spoken to in version 2 only.
+An agent of version 1 is found out by the shape of its answer, or by its silence, reached anew and spoken to through a
+bridge (see `negotiation`); a channel that is there once is spoken to in version 2 only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def connect(
     speaks: the version it is known to speak, tried first, which saves a start where it is 1; a wrong one is found out.
 
     Connecting raises ProcessError: it cannot be started. UnsupportedVersion, RpcError, RemoteProtocolError: it cannot
-    be talked to. AgentExited, TransportError: it ended, or did not answer.
+    be talked to. AgentExited, TransportError: it ended, or did not answer. Its `__notes__` say what came of trials
+    before the last.
     """
     opener: Opener
     if isinstance(agent, str | Sequence):

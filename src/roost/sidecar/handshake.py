@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from roost.acp.bridge.negotiation import Speak, Trial, Version, first_trial
+from roost.acp.bridge.negotiation import Speak, Trial, Version, first_trial, is_answered_in, is_known
 from roost.acp.dialect import V1, V2
 from roost.errors import ProcessError, SidecarError
 from roost.sidecar.bootstrap import Bootstrap, give_up, handshake_failed, result_members
@@ -23,8 +23,6 @@ from roost.sidecar.mcp_relay import names_acp_server
 from roost.sidecar.payloads import Json, decoded
 
 METHOD = "initialize"
-OTHER_VERSION = {"protocolVersion": V2.version}  # how the bridge says that an agent speaks v2 after all
-V2_SHAPE = {**OTHER_VERSION, "info": {}}  # what such an agent has answered, as far as it matters
 NO_ANSWER = frozenset(("timeout", "execution", "invalid_state"))  # silence, an exit, an answer that is none
 
 
@@ -106,27 +104,25 @@ def _try(
             raise
         return _Next(other, _unanswered(context, bootstrap, error, patience))
     if answer.error is not None:
-        speaks_2 = answer.error.data == OTHER_VERSION
-        verdict = trial.after(V2_SHAPE if speaks_2 else answer.error)
+        speaks_2 = trial.version == 1 and is_answered_in(2, answer.error)
+        verdict = trial.after(answer.error)
         if isinstance(verdict, Trial):
             why = "answered in version 2" if speaks_2 else f"answered with an error: {shown(answer.error.message)}"
             return _Next(verdict, why)
         if said and speaks_2:
             check_version(V2.version, said)
         raise handshake_failed(METHOD, answer)
-    if trial.version == 2 and decoded(bootstrap.initialized.get("protocolVersion")) in (1, 2):
+    if trial.version == 2 and is_known(decoded(bootstrap.initialized.get("protocolVersion"))):
         verdict = trial.after(decoded(answer.result))
         if isinstance(verdict, Trial):
             return _Next(verdict, "answered in version 1")
     if link.v1 is None:
         check_version(V2.version, bootstrap.initialized)
-    elif link.v1.version != V2.version:  # several echo what they were once asked for
-        try:
+    elif not is_known(link.v1.version):
+        other = trial.without_answer()
+        if proven or not isinstance(other, Trial):
             _check(V1.version, link.v1.version)
-        except SidecarError:
-            other = trial.without_answer()
-            if proven or not isinstance(other, Trial):
-                raise
+        else:
             return _Next(other, "named no version that is known")
     return Speak(trial.version)
 

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from roost.acp.bridge.negotiation import GiveUp, Speak, Trial, answered_version, first_trial
+from roost.acp.bridge.negotiation import (
+    GiveUp,
+    Speak,
+    Trial,
+    answered_version,
+    first_trial,
+    is_answered_in,
+    is_known,
+    wrong_shape,
+)
 from roost.errors import RpcError
 
 V2 = {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {"session": {}}}
@@ -84,3 +93,22 @@ def test_an_agent_that_was_only_slow_to_answer_is_asked_again_when_it_says_so() 
 
 def test_an_agent_that_refused_one_version_and_is_silent_at_the_other_speaks_neither() -> None:
     assert first_trial(preferred=2).after(ERROR).without_answer() == GiveUp(None)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_a_bridge_says_of_the_wrong_shape_is_an_answer_in_that_version(version: Any) -> None:
+    other = 3 - version
+    error = wrong_shape(version)
+    assert is_answered_in(version, error)
+    assert not is_answered_in(other, error)
+    assert not any(is_answered_in(version, outcome) for outcome in (ERROR, {"protocolVersion": version}, None))
+    assert Trial(other).after(error) == Trial(version, (other,))
+    assert Trial(other, unanswered=(version,)).after(error) == Trial(version, (other,), (version,))
+    assert Trial(other, (version,)).after(error) == GiveUp(error)
+
+
+@pytest.mark.parametrize("named", [0, 3, 9, -1, True, 1.0, "1", None, [1]])
+def test_a_number_is_known_when_it_is_one_or_the_two_that_several_echo(named: Any) -> None:
+    assert is_known(1)
+    assert is_known(2)
+    assert not is_known(named)

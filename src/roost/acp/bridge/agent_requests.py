@@ -13,7 +13,7 @@ from roost.acp.bridge.capabilities import agent_to_v2, client_to_v1
 from roost.acp.bridge.config import choices
 from roost.acp.bridge.content import check_prompt
 from roost.acp.bridge.events import LoggedOut
-from roost.acp.bridge.negotiation import answered_version
+from roost.acp.bridge.negotiation import answered_version, wrong_shape
 from roost.acp.bridge.payload import (
     Json,
     as_object,
@@ -223,7 +223,7 @@ class Requests:
         def shaped(result: Json) -> Json:
             self._is_initializing = False
             if answered_version(result) == 2:
-                raise RpcError(INTERNAL_ERROR, "the agent speaks ACP version 2", {"protocolVersion": 2})
+                raise wrong_shape(2)
             self._v1 = result
             self._bridge.losses.count("client_files")
             v2 = agent_to_v2(

@@ -11,7 +11,7 @@ from roost.acp.bridge.capabilities import agent_to_v1, client_to_v2
 from roost.acp.bridge.client_session import ClientSession, HeldPrompt
 from roost.acp.bridge.config import mode_option
 from roost.acp.bridge.content import servers_to_v2
-from roost.acp.bridge.negotiation import answered_version
+from roost.acp.bridge.negotiation import answered_version, wrong_shape
 from roost.acp.bridge.payload import (
     Json,
     as_object,
@@ -153,7 +153,7 @@ class ClientRequests:
 
         def shaped(result: Json) -> Json:
             if answered_version(result) != 2:
-                raise RpcError(INTERNAL_ERROR, "the agent speaks ACP version 1", {"protocolVersion": 1})
+                raise wrong_shape(1)
             self._is_initializing = False
             self._agent = result
             return agent_to_v1(result, self._bridge.losses)

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from roost.acp.bridge.payload import as_object
 from roost.errors import RpcError
+from roost.rpc.messages import INTERNAL_ERROR
 
 Version: TypeAlias = Literal[1, 2]
 
@@ -28,6 +29,21 @@ def answered_version(result: Any) -> Version:
     if any(member in answer for member in _V1_MEMBERS):
         return 1
     return 2 if isinstance(answer.get("info"), dict) and answer.get("protocolVersion") == 2 else 1
+
+
+def wrong_shape(version: Version) -> RpcError:
+    """What a bridge tells its client when the agent behind it answers `initialize` in `version`, its client's own."""
+    return RpcError(INTERNAL_ERROR, f"the agent speaks ACP version {version}", {"protocolVersion": version})
+
+
+def is_answered_in(version: Version, outcome: Any) -> bool:
+    """Whether the outcome of `initialize` is such an error."""
+    return isinstance(outcome, RpcError) and bool(outcome.data == {"protocolVersion": version})
+
+
+def is_known(named: Any) -> bool:
+    """Whether the number in an answer of v1's shape is one: v1's own, or the 2 that several echo."""
+    return type(named) is int and named in (1, 2)
 
 
 class Speak(Struct, frozen=True):
@@ -60,13 +76,16 @@ class Trial(Struct, frozen=True):
             answered = answered_version(outcome)
             if answered == self.version:
                 return Speak(answered)
-            # It took the body for one of its own version, and thinks the client can do nothing.
-            if other in self.tried:
-                return GiveUp(None)
-            return Trial(other, (*self.tried, self.version), self.unanswered)
+            return GiveUp(None) if other in self.tried else self._other(other)
+        if is_answered_in(other, outcome):
+            return GiveUp(outcome) if other in self.tried else self._other(other)
         if other in self.tried or other in self.unanswered:
             return GiveUp(outcome)
         return Trial(other, (*self.tried, self.version))
+
+    def _other(self, version: Version) -> Trial:
+        # It took the body for one of its own version, and thinks the client can do nothing.
+        return Trial(version, (*self.tried, self.version), self.unanswered)
 
     def without_answer(self) -> Trial | GiveUp:
         """It said nothing in the time it had, exited, or its answer was none: some know no other way to refuse."""
