@@ -1,4 +1,5 @@
-"""An agent of ACP v1 that knows of MCP servers only that they are programs. It uses each before it opens a session.
+"""An agent that knows of MCP servers only that they are programs. It uses each before it opens a session. It speaks ACP
+v1, or v2 with `--v2`.
 
 A prompt is a list as JSON: a server's name, a method, its params; the answer is what it says. `[NAME, "opened"]` tells
 how that server answered at first, `[NAME, "kill"]` ends its program the hard way, `["die"]` the agent itself.
@@ -51,17 +52,35 @@ class Server:
         return {"ended": self.process.wait()}
 
 
+V1 = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+V2 = {
+    "protocolVersion": 2,
+    "info": {"name": "programs", "version": "1"},
+    "capabilities": {"session": {"mcp": {"stdio": {}}}},
+}
+IDLE = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
+
+
+def tell(update: Json) -> None:
+    send(sys.stdout, method="session/update", params={"sessionId": "s1", "update": update})
+
+
 def main() -> None:
+    is_v2 = "--v2" in sys.argv
     servers: dict[str, Server] = {}
     for line in sys.stdin:
         message = json.loads(line)
         method, number, params = message.get("method"), message.get("id"), message.get("params", {})
         if method == "initialize":
-            send(sys.stdout, id=number, result={"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
+            send(sys.stdout, id=number, result=V2 if is_v2 else V1)
         elif method in ("session/new", "session/load"):
             servers = {entry["name"]: Server(entry) for entry in params["mcpServers"]}
             send(sys.stdout, id=number, result={"sessionId": "s1"})
         elif method == "session/prompt":
+            if is_v2:
+                send(sys.stdout, id=number, result={})
+                tell({"sessionUpdate": "user_message", "messageId": f"u{number}", "content": params["prompt"]})
+                tell({"sessionUpdate": "state_update", "state": "running"})
             name, *rest = json.loads(params["prompt"][0]["text"])
             if name == "die":
                 os._exit(3)
@@ -75,9 +94,13 @@ def main() -> None:
                 answer = server.request(rest[0], rest[1])
             said = {"answer": answer, "tools": server.tools, "heard": server.heard, "pid": server.process.pid}
             content = {"type": "text", "text": json.dumps(said)}
-            update = {"sessionUpdate": "agent_message_chunk", "content": content}
-            send(sys.stdout, method="session/update", params={"sessionId": "s1", "update": update})
-            send(sys.stdout, id=number, result={"stopReason": "end_turn"})
+            tell({"sessionUpdate": "agent_message_chunk", "messageId": f"m{number}", "content": content})
+            if is_v2:
+                tell(IDLE)
+            else:
+                send(sys.stdout, id=number, result={"stopReason": "end_turn"})
+        elif method == "session/close" and is_v2:
+            send(sys.stdout, id=number, result={})
         elif number is not None and method is not None:
             send(sys.stdout, id=number, error={"code": -32601, "message": "Method not found"})
 

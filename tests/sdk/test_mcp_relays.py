@@ -1,4 +1,6 @@
-"""MCP servers of this program for a v1 agent that is a process of ours: it reaches them through programs it starts."""
+"""MCP servers of this program for an agent that is a process of ours and knows none of the kind, of either version: it
+reaches them through programs it starts.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +66,13 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(made)
 
 
+@pytest.fixture(params=["", " --v2"], ids=["v1", "v2"])
+def agent(request: pytest.FixtureRequest) -> str:
+    return AGENT + str(request.param)
+
+
 @asynccontextmanager
-async def clocked(cwd: Path) -> AsyncIterator[tuple[Client, Session, list[Clock]]]:
+async def clocked(agent: str, cwd: Path) -> AsyncIterator[tuple[Client, Session, list[Clock]]]:
     """A session of an agent that has been given a clock."""
     clocks: list[Clock] = []
 
@@ -73,7 +80,7 @@ async def clocked(cwd: Path) -> AsyncIterator[tuple[Client, Session, list[Clock]
         clocks.append(Clock(connection))
         return clocks[-1]
 
-    async with asyncio.timeout(PATIENCE), connect(AGENT) as client:
+    async with asyncio.timeout(PATIENCE), connect(agent) as client:
         session = await client.new_session(str(cwd), mcp_servers=[client.mcp.offer("clock", made)])
         yield client, session, clocks
 
@@ -86,8 +93,8 @@ async def told(session: Session, *words: Any) -> Any:
     return json.loads(said)
 
 
-async def test_the_agent_uses_a_server_of_this_program(tmp_path: Path, runtime: Path) -> None:
-    async with clocked(tmp_path) as (_, session, clocks):
+async def test_the_agent_uses_a_server_of_this_program(agent: str, tmp_path: Path, runtime: Path) -> None:
+    async with clocked(agent, tmp_path) as (_, session, clocks):
         said = await told(session, "clock", "tools/call", {"name": "now"})
         assert said["answer"] == {"content": [{"type": "text", "text": "noon"}]}
         assert [tool["name"] for tool in said["tools"]["tools"]] == ["now"]
@@ -97,30 +104,30 @@ async def test_the_agent_uses_a_server_of_this_program(tmp_path: Path, runtime: 
     assert list(runtime.iterdir()) == []
 
 
-async def test_the_server_asks_and_tells_the_agent(tmp_path: Path) -> None:
-    async with clocked(tmp_path) as (_, session, _):
+async def test_the_server_asks_and_tells_the_agent(agent: str, tmp_path: Path) -> None:
+    async with clocked(agent, tmp_path) as (_, session, _):
         said = await told(session, "clock", "tools/call", {"name": "roots"})
         assert said["answer"] == {"roots": [{"uri": "file:///work"}]}
         said = await told(session, "clock", "tools/call", {"name": "tell"})
         assert said["heard"] == [{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}}]
 
 
-async def test_closing_the_session_closes_the_connection(tmp_path: Path) -> None:
-    async with clocked(tmp_path) as (client, session, clocks):
+async def test_closing_the_session_closes_the_connection(agent: str, tmp_path: Path) -> None:
+    async with clocked(agent, tmp_path) as (client, session, clocks):
         await session.close()
         await clocks[0].closed.wait()
         assert client.mcp.connections == []
 
 
-async def test_a_killed_program_disconnects(tmp_path: Path) -> None:
-    async with clocked(tmp_path) as (client, session, clocks):
+async def test_a_killed_program_disconnects(agent: str, tmp_path: Path) -> None:
+    async with clocked(agent, tmp_path) as (client, session, clocks):
         assert (await told(session, "clock", "kill"))["answer"] == {"ended": -9}
         await clocks[0].closed.wait()
         assert client.mcp.connections == []
 
 
-async def test_an_agent_that_dies_leaves_nothing(tmp_path: Path, runtime: Path) -> None:
-    async with clocked(tmp_path) as (_, session, clocks):
+async def test_an_agent_that_dies_leaves_nothing(agent: str, tmp_path: Path, runtime: Path) -> None:
+    async with clocked(agent, tmp_path) as (_, session, clocks):
         with pytest.raises(Exception, match="exit"):
             await session.prompt(json.dumps(["die"]))
         for clock in clocks:  # it may have died before its program was there
@@ -129,9 +136,9 @@ async def test_an_agent_that_dies_leaves_nothing(tmp_path: Path, runtime: Path) 
 
 
 async def test_without_a_place_for_a_socket_the_session_fails_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("roost.transport.mcp_relay.sys.executable", "")
     with pytest.raises(RpcError, match="clock cannot be relayed to the agent: the Python that runs"):
-        async with clocked(tmp_path):
+        async with clocked(agent, tmp_path):
             pass

@@ -24,6 +24,7 @@ from roost.sdk.agent_services import ServedAgent, Services
 from roost.transport.messages import MessageChannel, MessageListener
 
 if TYPE_CHECKING:
+    from roost.acp.bridge.v2_agent import V2AgentBridge
     from roost.sdk.mcp_relays import ConnectedRelays
 
 log = logging.getLogger("roost.bridge")
@@ -58,7 +59,11 @@ class BridgedChannel:
     """
 
     def __init__(
-        self, channel: MessageChannel, bridge: V1AgentBridge | V1ClientBridge, *, agent_is_here: bool = False
+        self,
+        channel: MessageChannel,
+        bridge: V1AgentBridge | V1ClientBridge | V2AgentBridge,
+        *,
+        agent_is_here: bool = False,
     ) -> None:
         self._channel = channel
         self._bridge = bridge
@@ -104,6 +109,10 @@ class BridgedChannel:
     def open(self, listener: MessageListener) -> None:
         self._listener = listener
         self._channel.open(self)
+
+    def take_over(self, listener: MessageListener) -> None:
+        """The same for a channel that is open already: who listens to it calls `received` and so on from here on."""
+        self._listener = listener
 
     def send(self, messages: list[bytes]) -> None:
         now = self._loop.time()
@@ -201,7 +210,7 @@ class BridgedChannel:
         if self._relays is None:
             from roost.sdk.mcp_relays import ConnectedRelays  # few clients have servers of their own
 
-            assert isinstance(self._bridge, V1AgentBridge)
+            assert not isinstance(self._bridge, V1ClientBridge)
             assert self._bridge.mcp is not None
             self._relays = ConnectedRelays(self._bridge.mcp, self._prompted)
         self._relays.take(event)

@@ -1,4 +1,4 @@
-"""MCP servers of this program for a v1 agent that knows none of the kind: a socket that programs it starts connect to.
+"""MCP servers of this program for an agent that knows none of the kind: a socket that programs it starts connect to.
 
 The bridge says what is wanted (`acp.bridge.mcp_relays`), the socket is `transport.mcp_relay`; this joins the two.
 """

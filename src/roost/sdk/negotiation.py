@@ -18,6 +18,7 @@ from roost.rpc.messages import UNDECODABLE
 from roost.sdk.client_link import ClientLink
 from roost.sdk.client_openers import Opener
 from roost.sdk.client_options import ClientOptions
+from roost.sdk.relayed import RelayedChild
 
 if TYPE_CHECKING:
     from roost.acp import v2
@@ -77,6 +78,8 @@ async def _open(opener: Opener, options: ClientOptions, trial: Trial) -> ClientL
         from roost.sdk.bridged import agent_in_v2
 
         channel = agent_in_v2(channel, options.services)
+    elif hasattr(channel, "exit_code"):  # a process of ours: what it starts can connect back
+        channel = RelayedChild(channel)
     return ClientLink(channel, options.limits, tolerant=opener.tolerant)
 
 

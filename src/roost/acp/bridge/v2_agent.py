@@ -12,8 +12,9 @@ from msgspec import Raw
 
 from roost.acp.bridge.core import BridgeCore
 from roost.acp.bridge.limits import DEFAULT_LIMITS, BridgeLimits
+from roost.acp.bridge.mcp_need import needs_relays
 from roost.acp.bridge.mcp_relays import McpRelays
-from roost.acp.bridge.payload import Json, as_object, invalid_params, noted, parse_object
+from roost.acp.bridge.payload import Json, invalid_params, noted, parse_object
 from roost.acp.bridge.wire import rpc_error
 from roost.acp.v2 import MessageMcpRequest
 from roost.errors import CodecError, RpcError
@@ -106,11 +107,10 @@ class V2AgentBridge(BridgeCore[Any]):
 
     def _initialized(self, result: Raw) -> bytes:
         value = parse_object(result)
-        mcp = as_object(as_object(value.get("capabilities")).get("session")).get("mcp")
-        if not isinstance(mcp, dict) or mcp.get("stdio") is None or mcp.get("acp") is not None:
+        if not needs_relays(value):
             return bytes(result)
         self.relays_mcp = True
-        mcp["acp"] = {}
+        value["capabilities"]["session"]["mcp"]["acp"] = {}
         return encode(noted(value, emulated=["mcp"]))
 
     def client_told(self, notice: Notified) -> None:
