@@ -9,6 +9,8 @@ from __future__ import annotations
 import string
 from hashlib import sha256
 
+import msgspec
+
 # Shorter ids leave too few others, which somebody may have; and they are of no make that an agent would check.
 _LEAST = 16
 _CLASSES = (string.digits, "abcdef", "ABCDEF", string.ascii_lowercase[6:], string.ascii_uppercase[6:])
@@ -27,3 +29,8 @@ def decoy_for(session_id: str, salt: str) -> str:
         made.append(character if others is None else others[(others.index(character) + step) % len(others)])
     decoy = "".join(made)
     return digest.hex() if decoy == session_id else decoy
+
+
+def disguise(decoy: str, session_id: str) -> tuple[bytes, bytes]:
+    """What to look for in the output of an agent that was asked for a decoy, and what to put in its place."""
+    return decoy.encode(), msgspec.json.encode(session_id)[1:-1]

@@ -52,6 +52,7 @@ class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """How a session's agent is started, without secrets: of the environment and of MCP servers only the names.
 
     `mcp_servers` is JSON with every `env` and `headers` value taken out; `env_names` are what has to be given again.
+    `decoy`: what the agent calls the session is a decoy (`decoy`), which its owner never hears.
     """
 
     agent_type: str
@@ -62,6 +63,7 @@ class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
     protocol_version: int
     client_capabilities: str
     mcp_servers: str
+    decoy: bool = False
 
     @property
     def dialect(self) -> Dialect:

@@ -122,6 +122,7 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
         if session.life is not Life.RECOVERING:
             raise RoostError(CLOSED)
         bootstrap = spawn(context, launch, session.id, session.audience, replays=True)
+        bootstrap.link.alias = session.link.alias
         session.starting = bootstrap.link
         met.append(bootstrap)
         return bootstrap

@@ -9,9 +9,9 @@ from roost.sidecar.callers import Caller, Connection
 from roost.sidecar.commands import AgentQuery, SessionQuery, StrangerQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
-from roost.sidecar.decoy import decoy_for
+from roost.sidecar.decoy import decoy_for, disguise
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, AcpSessionResumedResponse
-from roost.sidecar.journal import StoredSession
+from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.naming import key_of
 from roost.sidecar.open import (
@@ -23,6 +23,7 @@ from roost.sidecar.open import (
     open_session,
 )
 from roost.sidecar.payloads import Json
+from roost.sidecar.redaction import stored_launch
 from roost.sidecar.rest import alone, quiet
 from roost.sidecar.restart import attach_params, native_method
 from roost.sidecar.sessions import Session, settled
@@ -59,16 +60,16 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
 
     def opened(bootstrap: Bootstrap) -> Conversation[Outcome]:
         session_id = request.session_id if known is None else known.live_id
-        decoy: str | None = None
+        is_decoy = known is not None and known.launch.decoy
         if (yield from is_foreign(context, caller, session_id, bootstrap.link.launch, known)):
-            decoy = decoy_for(session_id, f"{bootstrap.process} {context.stage.now}")
-        attached = yield from attach(context, bootstrap, session_id, asked_as=decoy)
+            is_decoy, session_id = True, decoy_for(request.session_id, f"{bootstrap.process} {context.stage.now}")
+        attached = yield from attach(context, bootstrap, session_id, told_as=request.session_id if is_decoy else None)
         replayed = 0 if known is None or attached is None else len(bootstrap.notifications)
         if attached is not None:
             mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
-            session.live_id = decoy or session_id
-            if session.journal is not None and known is not None:
-                session.journal.change(closed=False)
+            session.live_id = session_id
+            if session.journal is not None:
+                session.journal.change(closed=False, launch=launch_to_keep(session, known, decoy=is_decoy))
         else:
             mode, session = FALLBACK, (yield from start_over(context, bootstrap, connection, request, known))
         yield from kept(context, session, bootstrap)
@@ -105,25 +106,32 @@ def resume_launch(
     )
 
 
+def launch_to_keep(session: Session, known: StoredSession | None, *, decoy: bool) -> StoredLaunch:
+    """What the next wake starts: the fields of the request that won go on winning."""
+    launch = stored_launch(session.link.launch)
+    names = set(launch.env_names).union(() if known is None else known.launch.env_names)
+    return msgspec.structs.replace(launch, env_names=tuple(sorted(names)), decoy=decoy)
+
+
 def attach(
-    context: Context, bootstrap: Bootstrap, session_id: str, *, asked_as: str | None = None
+    context: Context, bootstrap: Bootstrap, session_id: str, *, told_as: str | None = None
 ) -> Conversation[Json | None]:
     """The native tier. None when the agent cannot, or does not know the session; any other error is the caller's.
 
-    `asked_as`: what the agent hears in place of an id it must not hear; what it says of that one is said of the other.
+    `told_as`: `session_id` is a decoy, and what the agent says of it is told as if of this one.
     """
     link, launch = bootstrap.link, bootstrap.link.launch
-    if asked_as is not None:
-        link.alias = (asked_as.encode(), msgspec.json.encode(session_id)[1:-1])
+    if told_as is not None:
+        link.alias = disguise(session_id, told_as)
     method = native_method(bootstrap)
     if method is None:
         return None
-    params = attach_params(asked_as or session_id, launch)
+    params = attach_params(session_id, launch)
     if launch.by_state and (link.v1 is None or link.v1.attaches("load")):
         params["replayFrom"] = {"type": "start"}
     answer = yield from bootstrap.ask(method, params, "session_open_timeout")
     if answer.error is not None:
-        if is_unknown_session(answer.error, session_id):
+        if is_unknown_session(answer.error, told_as or session_id):
             bootstrap.forget()  # a partial replay of a session that is not there
             return None
         raise handshake_failed(method, answer)

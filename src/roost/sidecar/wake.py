@@ -15,6 +15,7 @@ from roost.sidecar.callers import Connection
 from roost.sidecar.commands import AgentQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
+from roost.sidecar.decoy import disguise
 from roost.sidecar.journal import Kind, StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.open import adopt, deliver, kept, open_session
@@ -84,6 +85,8 @@ def attach_record(
     launch = bootstrap.link.launch
     method = native_method(bootstrap)
     if method is not None:
+        if record.launch.decoy:
+            bootstrap.link.alias = disguise(record.live_id, record.name)
         answer = yield from bootstrap.ask(method, attach_params(record.live_id, launch), "session_open_timeout")
         bootstrap.forget()  # a replay was heard before, and is in the journal
         if answer.error is None:
@@ -91,7 +94,7 @@ def attach_record(
             session = adopt(context, bootstrap, connection, record.name, attached, record=record)
             session.live_id = record.live_id
             return session, NATIVE
-        if not is_unknown_session(answer.error, record.live_id):
+        if not is_unknown_session(answer.error, record.name if record.launch.decoy else record.live_id):
             context.note("warning", f"session {record.name}: {method} failed, starting over: {answer.error}")
     transcript = yield from context.load(TranscriptQuery(record.session_id, launch.cwd))
     params = {"cwd": launch.cwd, "mcpServers": msgspec.Raw(launch.mcp_servers.encode())}
@@ -100,6 +103,8 @@ def attach_record(
     fresh = yield from bootstrap.request("session/new", params, "session_open_timeout")
     session = adopt(context, bootstrap, connection, record.name, fresh, record=record)
     session.live_id = string(fresh.get("sessionId")) or bootstrap.process
+    if record.launch.decoy and session.journal is not None:
+        session.journal.change(launch=msgspec.structs.replace(record.launch, decoy=False))
     if isinstance(transcript, str):
         session.preamble = preamble(transcript)
     return session, FALLBACK
