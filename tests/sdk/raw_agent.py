@@ -42,6 +42,7 @@ ALL: Json = {
 """Capabilities of an agent that can do everything."""
 
 LOGIN = {"type": "agent", "methodId": "key", "name": "API key"}
+OPTION = {"type": "boolean", "configId": "web", "name": "Web", "currentValue": True}
 
 
 class RawAgent:

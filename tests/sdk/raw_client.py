@@ -220,3 +220,18 @@ async def started(agent: Agent, **more: Any) -> RawClient:
     client, _ = connect(agent)
     await client.initialize(**more)
     return client
+
+
+def shape(client: RawClient) -> list[str]:
+    """The stream in short: responses by id, updates by kind."""
+    out = []
+    for message in client.messages:
+        if message.get("method") == "session/update":
+            update = message["params"]["update"]
+            kind = update["sessionUpdate"]
+            out.append(update["state"] if kind == "state_update" else kind)
+        elif "method" in message:
+            out.append(message["method"])
+        else:
+            out.append(f"response {message['id']}" if "result" in message else f"error {message['id']}")
+    return out

@@ -112,7 +112,7 @@ class Program:
         self.process.stdin.close()
 
     async def exit(self) -> tuple[int, str]:
-        """Exit code and standard error; what it still says is read. What the program waits for takes longer than WAIT."""
+        """Exit code and standard error; what it still says is read. What the program waits for is longer than WAIT."""
         while await self.read() is not None:
             pass
         assert self.process.stderr is not None

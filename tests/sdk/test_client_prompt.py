@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from roost.acp import v2
-from roost.errors import CapabilityError, ConnectionClosed, LocalProtocolError, RpcError
+from roost.errors import ConnectionClosed, RpcError
 from tests.sdk.raw_agent import (
     RUNNING,
     bounded,
@@ -256,94 +256,6 @@ async def test_p_38_a_lost_connection_fails_the_prompt_wherever_it_is_waited_for
             session.prompt("more")
 
 
-async def test_p_11_a_prompt_that_is_not_accepted_yet_can_be_taken_back() -> None:
-    """CAN-7, CAN-12."""
-    async with in_session() as (session, agent):
-        turn = session.prompt("hi").send()
-        request = await agent.next("session/prompt")
-        turn.stop()
-        assert (await agent.next("$/cancel_request"))["params"] == {"requestId": request["id"]}
-        agent.refuse(request, -32800)
-        end = await bounded(turn)
-        assert (end.stop_reason, end.messages) == ("cancelled", [])
-
-
-async def test_can_4_a_prompt_accepted_in_spite_of_that_is_cancelled() -> None:
-    async with in_session() as (session, agent):
-        turn = session.prompt("hi").send()
-        request = await agent.next("session/prompt")
-        turn.stop()
-        await agent.next("$/cancel_request")
-        agent.reply(request)
-        await agent.next("session/cancel")
-        agent.update("s1", user_said("hi"), RUNNING, idle("cancelled"))
-        assert (await bounded(turn)).was_cancelled
-
-
-async def test_can_12_cancelling_the_waiting_task_stops_what_it_waits_for() -> None:
-    async with in_session() as (session, agent):
-        waiting = asyncio.ensure_future(_awaited(session.prompt("hi")))
-        request = await agent.next("session/prompt")
-        waiting.cancel()
-        assert (await agent.next("$/cancel_request"))["params"] == {"requestId": request["id"]}
-        agent.refuse(request, -32800)
-        waiting = asyncio.ensure_future(_awaited(session.prompt("again")))
-        agent.reply(await agent.next("session/prompt"))
-        await settled(session.client, agent)
-        waiting.cancel()
-        await agent.until(lambda: any(m.get("method") == "session/cancel" for m in agent.untaken))
-
-
-async def test_prm_19_a_cancel_right_behind_a_prompt_arrives_behind_it() -> None:
-    async with in_session() as (session, agent):
-        turn = session.prompt("hi").send()
-        cancelling = asyncio.ensure_future(session.cancel())
-        request = await agent.next("session/prompt")
-        await agent.next("session/cancel")
-        agent.reply(request)
-        agent.update("s1", user_said("hi"), idle("cancelled"))
-        assert (await bounded(turn)).was_cancelled
-        await bounded(cancelling)
-
-
-async def test_a_turn_stopped_right_after_it_was_sent_is_taken_back() -> None:
-    async with in_session() as (session, agent):
-        turn = session.prompt("hi").send()
-        turn.stop()
-        request = await agent.next("session/prompt")
-        assert (await agent.next("$/cancel_request"))["params"] == {"requestId": request["id"]}
-        agent.refuse(request, -32800)
-        assert (await bounded(turn)).was_cancelled
-
-
-async def _awaited(turn: object) -> object:
-    return await turn  # type: ignore[misc]
-
-
-async def test_waiting_for_the_end_alone_stops_nothing() -> None:
-    async with in_session() as (session, agent):
-        turn = session.prompt("hi")
-        waiting = asyncio.ensure_future(turn.finished())
-        agent.reply(await agent.next("session/prompt"))
-        waiting.cancel()
-        await asyncio.wait((waiting,))
-        agent.update("s1", RUNNING, idle())
-        assert (await bounded(turn)).stop_reason == "end_turn"
-        assert not any(m.get("method") == "session/cancel" for m in agent.messages)
-
-
-async def test_leaving_an_iteration_stops_nothing_and_holds_nothing_up() -> None:
-    async with in_session() as (session, agent):
-        turn = session.prompt("hi")
-        request = asyncio.ensure_future(agent.next("session/prompt"))
-        request.add_done_callback(lambda done: (agent.reply(done.result()), agent.update("s1", RUNNING)))
-        async for _ in turn:
-            break
-        agent.update("s1", *(said("x") for _ in range(5_000)))
-        agent.update("s1", idle())
-        assert len((await bounded(turn)).text) == 5_000
-
-
 async def test_the_answer_of_a_turn_is_what_was_said_in_it() -> None:
     async with in_session() as (session, agent):
         agent.update("s1", said("before", "m0"))
@@ -367,18 +279,6 @@ async def test_the_usage_and_metadata_of_the_idle_come_with_the_end() -> None:
         assert (end.usage.total_tokens, end.meta) == (3, {"k": 1})
 
 
-async def test_metadata_of_a_prompt_passes_through() -> None:
-    """EXT-1, EXT-7."""
-    async with in_session() as (session, agent):
-        trace = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "_x": {"y": [1]}}
-        turn = session.prompt("hi", meta=trace).send()
-        request = await agent.next("session/prompt")
-        assert request["params"]["_meta"] == trace
-        agent.reply(request)
-        agent.update("s1", RUNNING, idle())
-        await bounded(turn)
-
-
 async def test_an_answer_of_null_is_an_acceptance() -> None:  # ENV-16
     async with in_session() as (session, agent):
         turn = session.prompt("hi").send()
@@ -386,45 +286,6 @@ async def test_an_answer_of_null_is_an_acceptance() -> None:  # ENV-16
         agent.send({"jsonrpc": "2.0", "id": request["id"], "result": None})
         agent.update("s1", RUNNING, idle())
         assert (await bounded(turn)).stop_reason == "end_turn"
-
-
-IMAGE = v2.ImageContent(data="QQ==", mime_type="image/png")
-EMBEDDED = v2.EmbeddedResource(resource=v2.TextResourceContents(text="t", uri="file:///t"))
-
-
-@pytest.mark.parametrize("block", [IMAGE, v2.AudioContent(data="QQ==", mime_type="audio/wav"), EMBEDDED])
-@pytest.mark.parametrize("prompt", [None, {}, {"image": True, "audio": None, "embeddedContext": []}])
-async def test_p_04_content_the_agent_does_not_take_is_not_sent(block: v2.ContentBlock, prompt: object) -> None:
-    session_capability = {} if prompt is None else {"prompt": prompt}
-    async with in_session({"session": session_capability}) as (session, agent):
-        with pytest.raises(CapabilityError) as caught:
-            session.prompt(["look", block])
-        assert caught.value.path.startswith("capabilities.session.prompt.")
-        await settled(session.client, agent)
-        assert not agent.untaken
-
-
-async def test_p_07_text_and_links_go_to_every_agent_and_the_rest_to_those_that_take_it() -> None:
-    link = v2.ResourceLink(name="a", uri="file:///a")
-    async with in_session({"session": {}}) as (session, agent):
-        turn = session.prompt(["look", link]).send()
-        request = await agent.next("session/prompt")
-        assert [block["type"] for block in request["params"]["prompt"]] == ["text", "resource_link"]
-        agent.refuse(request, -32603)
-        await turn.wait()
-    async with in_session() as (session, agent):
-        turn = session.prompt([IMAGE, EMBEDDED]).send()
-        request = await agent.next("session/prompt")
-        assert [block["type"] for block in request["params"]["prompt"]] == ["image", "resource"]
-        agent.refuse(request, -32603)
-        await turn.wait()
-
-
-@pytest.mark.parametrize("prompt", [[], [v2.Unknown.of({"type": "hologram"})], [5]])
-async def test_what_is_no_prompt_is_not_sent(prompt: list[v2.ContentBlock]) -> None:
-    async with in_session() as (session, _):
-        with pytest.raises(LocalProtocolError):
-            session.prompt(prompt)
 
 
 async def test_a_prompt_nobody_waits_for_is_not_sent_and_warned_of() -> None:
