@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,55 @@ def test_an_archive_that_is_no_good_leaves_nothing(
     assert not (house.root / "pkgs" / "mine").exists()
     assert not house.left_behind()
     assert sorted(os.listdir(tmp_path)) == ["root"]
+
+
+def link(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, target
+    return made
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+@pytest.mark.parametrize("ours", ["agentos-package.json", "roost-install.json"])
+def test_what_roost_writes_into_a_package_is_not_written_through_its_links(
+    house: House, served: Web, ours: str, kind: bytes
+) -> None:
+    files = {"dist/agent": PROGRAM, "dist/data": b"{}", ours: link(ours, kind, "dist/data")}
+    served.pages["/a.tgz"] = tar_of(files)
+    install(house, f"{served.url}/a.tgz")
+    assert run(house) == "agent b --acp\n"
+    assert (house.root / "pkgs/mine/current/dist/data").read_bytes() == b"{}"
+    assert find_installed(house.packages(), "mine").record is not None
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        {"agentos-package.json": b"[1"},
+        {"agentos-package.json": b"\xff"},
+        {"agentos-package.json": b'"' + b"x" * 300_000 + b'"'},
+        {"agentos-package.json": b'{"a": [' + b"1," * 120_000 + b"1]}"},
+        {"agentos-package.json": link("agentos-package.json", tarfile.DIRTYPE)},
+        {"roost-install.json": link("roost-install.json", tarfile.DIRTYPE)},
+        {"bin": b"a file"},
+    ],
+)
+def test_an_archive_with_a_damaged_file_of_ours_is_told_and_leaves_nothing(
+    house: House, served: Web, ours: dict[str, bytes | tarfile.TarInfo]
+) -> None:
+    served.pages["/a.tgz"] = tar_of({"dist/agent": PROGRAM, **ours})
+    with pytest.raises(CatalogueError) as caught:
+        install(house, f"{served.url}/a.tgz")
+    assert caught.value.code == "damaged"
+    assert not (house.root / "pkgs" / "mine").exists()
+    assert not house.left_behind()
+
+
+@pytest.mark.parametrize("target", ["dist", "."])
+def test_a_package_whose_bin_is_a_link_is_run_all_the_same(house: House, served: Web, target: str) -> None:
+    served.pages["/a.tgz"] = tar_of({"dist/agent": PROGRAM, "bin": link("bin", tarfile.SYMTYPE, target)})
+    install(house, f"{served.url}/a.tgz")
+    assert run(house) == "agent b --acp\n"
 
 
 def test_an_archive_that_is_too_long_is_a_limit(house: House, served: Web) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
@@ -131,9 +132,59 @@ def test_devices_and_pipes_are_refused(tmp_path: Path, kind: bytes) -> None:
         unpacked(tmp_path, tar_of({"d": member("d", kind)}))
 
 
-def test_a_file_that_comes_twice_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError):
-        unpacked(tmp_path, tar_of({"a": b"1", "./a": b"2"}))
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a": b"1", "./a": b"2"},
+        {"a": b"1", "a/b": b"2"},
+        {"a": member("a", tarfile.SYMTYPE, "c"), "c": b"1", "a/b": b"2"},
+        {"c": b"1", "a": member("a", tarfile.LNKTYPE, "c"), "./a": b"2"},
+    ],
+)
+def test_a_file_that_comes_twice_is_an_error_that_names_it(
+    tmp_path: Path, files: dict[str, bytes | tarfile.TarInfo]
+) -> None:
+    with pytest.raises(CatalogueError, match=r"a.tar.gz holds 'a' twice") as caught:
+        unpacked(tmp_path, tar_of(files))
+    assert caught.value.code == "damaged"
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
+def test_a_checksum_at_the_end_of_an_archive_counts(tmp_path: Path, mode: str) -> None:
+    """A tar ends before its compression does: what is damaged in a file's content shows at the very end only."""
+    whole = tar_of({"a": bytes(range(256)) * 64}, mode)
+    assert (unpacked(tmp_path, whole) / "a").stat().st_size == 16384
+    (tmp_path / "other").mkdir()
+    place = 20 if mode == "w:xz" else 0  # its index is behind its checksum
+    spoilt = bytearray(whole)
+    spoilt[-6 - place] ^= 1
+    with pytest.raises(CatalogueError, match="cannot be unpacked") as caught:
+        unpacked(tmp_path / "other", bytes(spoilt))
+    assert caught.value.code == "damaged"
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_a_damaged_header_is_no_end_of_an_archive(tmp_path: Path, mode: str) -> None:
+    plain = bytearray(tar_of({"a": b"1", "b": b"2"}, "w"))
+    plain[1024] ^= 1  # the name of the second file, which its header has a sum of
+    archive = bytes(plain) if mode == "w" else gzip.compress(bytes(plain))
+    with pytest.raises(CatalogueError, match="does not end where its files do") as caught:
+        unpacked(tmp_path, archive)
+    assert caught.value.code == "damaged"
+
+
+def test_a_tar_without_its_end_is_taken_when_its_compression_says_that_it_is_whole(tmp_path: Path) -> None:
+    without = tar_of({"a": b"1", "b": b"2"}, "w")[:2048]
+    assert (unpacked(tmp_path, gzip.compress(without)) / "b").read_bytes() == b"2"
+    (tmp_path / "other").mkdir()
+    with pytest.raises(CatalogueError, match="does not end where its files do"):
+        unpacked(tmp_path / "other", without, "a.tar")
+
+
+def test_what_stands_behind_the_end_of_an_archive_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(LimitError) as caught:
+        unpacked(tmp_path, gzip.compress(tar_of({"a": b"1"}, "w") + bytes(3_000_000)))
+    assert caught.value.limit == "catalogue.unpacked_bytes"
 
 
 def test_an_archive_that_holds_too_much_is_a_limit(tmp_path: Path) -> None:

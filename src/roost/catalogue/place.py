@@ -27,6 +27,7 @@ from roost.catalogue.installed import RECORD_NAME, Record, read_record, write_re
 from roost.catalogue.lock import locked
 from roost.catalogue.source import Built
 from roost.errors import CatalogueError
+from roost.process.manifest import MANIFEST_LIMIT
 from roost.process.packages import MANIFEST_NAME
 
 # With more files than these it is quicker to have everything written that waits to be.
@@ -175,12 +176,15 @@ def link_program(folder: Path, name: str, program: str) -> None:
     link = folder / "bin" / name
     if program == f"bin/{name}":
         return
-    link.parent.mkdir(exist_ok=True)
+    if not os.path.lexists(link.parent):
+        link.parent.mkdir()
+    if not link.parent.is_dir():
+        raise CatalogueError("the package has a bin that is no folder, so its agent cannot be put there", "damaged")
     if os.path.lexists(link):
         if os.path.realpath(link) == os.path.realpath(folder / program):
             return
         raise CatalogueError(f"the package has a bin/{name} that is not its agent; choose another --name", "exists")
-    os.symlink(os.path.relpath(folder / program, link.parent), link)
+    os.symlink(os.path.relpath(os.path.realpath(folder / program), os.path.realpath(link.parent)), link)
 
 
 def flush_tree(folder: Path) -> None:
@@ -217,16 +221,32 @@ def _flush(path: str, flags: int) -> None:
 def _write_manifest(folder: Path, record: Record, built: Built) -> None:
     """What `roost.process.packages` and the reference read. What a package's own manifest says besides is kept."""
     path = folder / MANIFEST_NAME
-    whole: dict[str, object] = {}
-    if path.is_file():
-        found = msgspec.json.decode(path.read_bytes())
-        whole = found if isinstance(found, dict) else {}
-    whole |= {
+    whole = _own_manifest(path) | {
         "name": record.name,
         "version": record.version,
         "agent": {"acpEntrypoint": record.name, "env": dict(built.env), "launchArgs": list(built.args)},
     }
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n")
+    for ours in (path, folder / RECORD_NAME):
+        ours.unlink(missing_ok=True)  # it may be a link to another file of the package, in one way or the other
+    text = msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+    if len(text) > MANIFEST_LIMIT:
+        raise CatalogueError(f"the package's {path.name} is larger than {MANIFEST_LIMIT} bytes", "damaged")
+    path.write_bytes(text)
+
+
+def _own_manifest(path: Path) -> dict[str, object]:
+    """What the package came with; CatalogueError `damaged` when that is none."""
+    for ours in (path, path.with_name(RECORD_NAME)):
+        if ours.is_dir() and not ours.is_symlink():
+            raise CatalogueError(f"the package has a folder {ours.name}, where a file should be", "damaged")
+    if not path.is_file():
+        return {}
+    try:
+        with open(path, "rb") as file:
+            found = msgspec.json.decode(file.read(MANIFEST_LIMIT))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CatalogueError(f"the package's {path.name} cannot be read: {error}", "damaged") from error
+    return found if isinstance(found, dict) else {}
 
 
 def _names_in(folder: Path) -> list[str]:

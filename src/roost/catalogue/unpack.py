@@ -66,10 +66,17 @@ def unpack(archive: Path, name: str, folder: Path, settings: CatalogueSettings) 
         unpacking.link()
     except (CatalogueError, LimitError):
         raise
+    except FileExistsError as error:
+        raise CatalogueError(f"the archive {name} holds {_inside(error, folder)!r} twice", "damaged") from error
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno not in _ARCHIVES_FAULT:
             raise
         raise CatalogueError(f"the archive {name} cannot be unpacked: {error}", "damaged") from error
+
+
+def _inside(error: OSError, folder: Path) -> str:
+    """What a call failed for; of a link, not where it leads."""
+    return os.path.relpath(error.filename2 or error.filename, folder)
 
 
 @dataclass
@@ -128,11 +135,20 @@ def _unpack_tar(archive: Path, unpacking: _Unpacking) -> None:
     with open(archive, "rb") as packed:
         opener = _OPENERS.get(packed.read(2))
         packed.seek(0)
-        stream = cast(IO[bytes], packed if opener is None else opener(packed, "rb"))
-        with tarfile.open(fileobj=cast(Any, _Metered(stream, unpacking.settings)), mode="r:") as tar:
+        stream = _Metered(cast(IO[bytes], packed if opener is None else opener(packed, "rb")), unpacking.settings)
+        with tarfile.open(fileobj=cast(Any, stream), mode="r:") as tar:
             written: set[Path] = set()
             for member in tar:
                 _take(tar, member, unpacking, written)
+        _check_end(stream, compressed=opener is not None)
+
+
+def _check_end(stream: _Metered, *, compressed: bool) -> None:
+    """tarfile takes a damaged header for the end, and a checksum stands behind it: half an archive would pass."""
+    if stream.block.strip(b"\0") or (not stream.block and not compressed):
+        raise CatalogueError("the archive is damaged: it does not end where its files do", "damaged")
+    while stream.read(_CHUNK_BYTES):
+        pass
 
 
 def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, unpacking: _Unpacking, written: set[Path]) -> None:
@@ -188,6 +204,7 @@ class _Metered:
 
     def __init__(self, stream: IO[bytes], settings: CatalogueSettings) -> None:
         self._stream = stream
+        self.block = b""  # the header that was read last
         # Headers and padding are not counted as files' bytes.
         self._limit = settings.unpacked_bytes + settings.unpacked_files * 4096
 
@@ -195,6 +212,8 @@ class _Metered:
         if size < 0 or size > 4 * _CHUNK_BYTES:
             raise CatalogueError("the archive has a header that is too long", "damaged")
         data = self._stream.read(size)
+        if size == tarfile.BLOCKSIZE:
+            self.block = data
         self._check()
         return data
 
