@@ -1,4 +1,4 @@
-"""The patch rules, one by one."""
+"""The patch rules of messages and of the session itself, one by one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from roost.acp.fold import fold
 from roost.acp.view import SessionView
 from roost.errors import CodecError
 from roost.wire.decode import decode
-from tests.acp.views import folded, plain, update_of
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+from tests.acp.views import folded, plain, plan, text, tool, update_of
 
 
 def message(kind: str, message_id: str, **fields: Any) -> dict[str, Any]:
@@ -28,33 +24,14 @@ def chunk(message_id: str, words: str, kind: str = "agent_message_chunk") -> dic
     return message(kind, message_id, content=text(words))
 
 
-def tool(**fields: Any) -> dict[str, Any]:
-    return {"sessionUpdate": "tool_call_update", "toolCallId": "t", **fields}
-
-
-def tool_chunk(words: str) -> dict[str, Any]:
-    return {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "t", "content": shown(words)}
-
-
-def shown(words: str) -> dict[str, Any]:
-    return {"type": "content", "content": text(words)}
-
-
 def state(name: str, **fields: Any) -> dict[str, Any]:
     return {"sessionUpdate": "state_update", "state": name, **fields}
-
-
-def plan(**fields: Any) -> dict[str, Any]:
-    return {"sessionUpdate": "plan_update", "plan": fields}
 
 
 def words_of(view: SessionView, message_id: str = "m") -> list[str]:
     found = view.message("agent_message", message_id)
     assert found is not None
     return [block.text for block in found.content if isinstance(block, v2.TextContent)]
-
-
-# --- messages ---
 
 
 def test_p_28_content_replaces_what_was_chunked_and_chunks_append_to_it() -> None:
@@ -118,126 +95,6 @@ def test_p_32_a_chunk_without_its_message_is_not_an_update() -> None:
         decode(v2.SessionUpdate, json.dumps({"sessionUpdate": "agent_message_chunk", "content": text("a")}).encode())
 
 
-# --- tool calls ---
-
-
-def test_t_01_the_first_sight_of_a_tool_call_fills_in_the_defaults() -> None:
-    view = folded(tool())
-    call = view.tool_call("t")
-    assert call is not None
-    assert (call.name, call.title, call.kind, call.status) == (None, "", "other", "pending")
-    assert (call.content, call.locations, call.raw_input, call.raw_output) == ([], [], None, None)
-
-
-def test_t_02_a_title_is_kept_when_omitted_and_cleared_by_null() -> None:
-    """TCL-3."""
-    titles = []
-    view = SessionView()
-    for update in (tool(title="a"), tool(status="in_progress"), tool(title=None)):
-        fold(view, update_of(update))
-        titles.append(view.tool_calls["t"].title)
-    assert titles == ["a", "a", ""]
-
-
-def test_t_03_content_replaces_and_chunks_append() -> None:
-    """TCL-3, TCL-4."""
-    view = folded(tool(content=[shown("1")]), tool_chunk("2"), tool(content=[shown("3")]), tool_chunk("4"))
-    assert plain(view.tool_calls["t"].content) == [shown("3"), shown("4")]
-
-
-def test_t_04_a_content_chunk_creates_its_tool_call() -> None:
-    """TCL-4."""
-    view = folded(tool_chunk("1"))
-    assert view.tool_calls["t"].status == "pending"
-    assert plain(view.tool_calls["t"].content) == [shown("1")]
-
-
-@pytest.mark.parametrize("content", [None, []])
-def test_t_05_content_is_cleared_by_null_and_by_an_empty_list(content: Any) -> None:
-    assert folded(tool(content=[shown("1")]), tool(content=content)).tool_calls["t"].content == []
-
-
-def test_t_06_a_raw_input_is_absent_after_null() -> None:
-    view = folded(tool(rawInput={"path": "/a"}))
-    assert view.tool_calls["t"].raw_input == {"path": "/a"}
-    fold(view, update_of(tool(rawInput=None)))
-    assert view.tool_calls["t"].raw_input is None
-
-
-def test_t_07_locations_are_replaced_as_a_whole() -> None:
-    view = folded(tool(locations=[{"path": "/a"}, {"path": "/b"}]), tool(locations=[{"path": "/c"}]))
-    assert plain(view.tool_calls["t"].locations) == [{"path": "/c"}]
-
-
-def test_t_08_an_unknown_status_is_kept_and_is_no_end() -> None:
-    """TCL-5."""
-    call = folded(tool(status="_paused")).tool_calls["t"]
-    assert call.status == "_paused"
-    assert not call.is_finished
-
-
-def test_t_09_a_finished_tool_call_still_takes_patches() -> None:
-    """TCL-5."""
-    view = folded(tool(status="completed"), tool(title="late"), tool(status="in_progress"))
-    assert (view.tool_calls["t"].title, view.tool_calls["t"].status) == ("late", "in_progress")
-
-
-def test_a_malformed_patch_field_changes_nothing() -> None:
-    view = folded(tool(title="a", content=[shown("1")]), tool(title=5, content="oops"))
-    assert view.tool_calls["t"].title == "a"
-    assert plain(view.tool_calls["t"].content) == [shown("1")]
-
-
-def test_a_content_list_of_nothing_but_malformed_items_clears() -> None:  # X4
-    assert folded(tool(content=[shown("1")]), tool(content=[{"type": "diff"}])).tool_calls["t"].content == []
-
-
-def test_t_28_a_diff_without_changes_is_left_out_and_its_neighbour_stays() -> None:
-    """DIF-4."""
-    view = folded(tool(content=[{"type": "diff", "changes": None}, shown("1")]))
-    assert plain(view.tool_calls["t"].content) == [shown("1")]
-
-
-def test_t_24_t_25_t_26_diffs_keep_their_changes_and_patches_of_any_format() -> None:
-    diff = {
-        "type": "diff",
-        "changes": [
-            {"operation": "modify", "path": "/a"},
-            {"operation": "move", "oldPath": "/b", "path": "/c"},
-            {"operation": "_chmod", "path": "/d"},
-        ],
-        "patch": {"format": "_x", "text": "?"},
-    }
-    assert plain(folded(tool(content=[diff])).tool_calls["t"].content) == [diff]
-    bare = {"type": "diff", "changes": [{"operation": "add", "path": "/n"}]}
-    assert plain(folded(tool(content=[bare])).tool_calls["t"].content) == [bare]
-
-
-def test_p_27_cancelling_shows_unfinished_tool_calls_as_cancelled_until_the_agent_says_otherwise() -> None:
-    """PRM-15."""
-    view = folded(tool(status="in_progress"))
-    for tool_call_id, status in (("done", "completed"), ("odd", "_paused"), ("new", None)):
-        fields = {} if status is None else {"status": status}
-        fold(view, update_of({"sessionUpdate": "tool_call_update", "toolCallId": tool_call_id, **fields}))
-    view.mark_cancelled()
-    assert {name: call.status for name, call in view.tool_calls.items()} == {
-        "t": "cancelled",
-        "done": "completed",
-        "odd": "_paused",
-        "new": "cancelled",
-    }
-    fold(view, update_of(tool(title="late")))
-    assert view.tool_calls["t"].status == "cancelled"
-    fold(view, update_of(tool(status="completed")))
-    assert view.tool_calls["t"].status == "completed"
-
-
-def test_tcl_10_content_nobody_knows_is_kept() -> None:
-    odd = {"type": "_graph", "nodes": [1, {"a": None}]}
-    view = folded(tool(content=[odd]), {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "t", "content": odd})
-    assert plain(view.tool_calls["t"].content) == [odd, odd]
-
-
 def test_msg_8_annotations_hide_nothing() -> None:
     block = {**text("for the model"), "annotations": {"audience": ["assistant"], "priority": 0}}
     view = folded(message("agent_message_chunk", "m", content=block))
@@ -256,86 +113,6 @@ def test_cfg_7_cfg_11_settings_are_kept_as_they_are_told() -> None:
     odd = {"type": "_slider", "configId": "d", "name": "n", "max": 3}
     view = folded({"sessionUpdate": "config_option_update", "configOptions": [option, odd]})
     assert plain(view.config_options) == [option, odd]
-
-
-# --- plans ---
-
-
-def test_t_29_plans_stand_beside_each_other_and_are_replaced_one_by_one() -> None:
-    entry = {"content": "c", "priority": "high", "status": "pending"}
-    view = folded(
-        plan(type="items", planId="a", entries=[entry]),
-        plan(type="markdown", planId="b", content="# b"),
-        plan(type="items", planId="a", entries=[]),
-    )
-    assert plain(view.plans["a"].value) == {"type": "items", "planId": "a", "entries": []}
-    assert plain(view.plans["b"].value) == {"type": "markdown", "planId": "b", "content": "# b"}
-
-
-def test_t_30_a_plan_may_change_its_form() -> None:
-    """PLN-3."""
-    view = folded(plan(type="items", planId="a", entries=[]), plan(type="file", planId="a", uri="file:///p.md"))
-    assert isinstance(view.plans["a"].value, v2.PlanFile)
-    assert len(view.timeline) == 1
-
-
-def test_t_31_removing_a_plan_that_is_not_there_does_nothing() -> None:
-    """PLN-5."""
-    view = folded(plan(type="items", planId="a", entries=[]), {"sessionUpdate": "plan_removed", "planId": "x"})
-    assert list(view.plans) == ["a"]
-    fold(view, update_of({"sessionUpdate": "plan_removed", "planId": "a"}))
-    assert view.timeline == []
-    assert view.weight == 0
-
-
-def test_t_32_a_plan_entry_that_is_malformed_leaves_the_others() -> None:
-    good = {"content": "c", "priority": "high", "status": "pending"}
-    view = folded(plan(type="items", planId="a", entries=[good, {**good, "status": 5}]))
-    assert plain(view.plans["a"].value)["entries"] == [good]
-
-
-def test_pln_4_a_plan_of_an_unknown_form_is_kept_under_its_id() -> None:
-    view = folded(plan(type="_tree", planId="a", root=1), plan(type="_tree", planId="a", root=2))
-    assert plain(view.plans["a"].value) == {"type": "_tree", "planId": "a", "root": 2}
-
-
-def test_a_hand_made_plan_without_an_id_is_kept_as_unknown() -> None:
-    view = SessionView()
-    fold(view, v2.PlanUpdate(plan=v2.Unknown.of({"type": "_tree"})))
-    assert [other.tag for other in view.others] == ["_tree"]
-
-
-# --- terminals: what is told about the session; the bytes have their own file ---
-
-
-def test_t_12_a_terminal_may_be_referred_to_before_it_is_there() -> None:
-    view = folded(tool(content=[{"type": "terminal", "terminalId": "x"}]))
-    assert view.terminal("x") is None
-    fold(view, update_of({"sessionUpdate": "terminal_update", "terminalId": "x", "command": "ls"}))
-    found = view.terminal("x")
-    assert found is not None
-    assert found.command == "ls"
-
-
-def test_t_17_a_terminal_that_has_exited_says_nothing_about_its_tool() -> None:
-    view = folded(tool(status="in_progress"), {"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": {}})
-    assert view.terminals["x"].has_exited
-    assert view.tool_calls["t"].status == "in_progress"
-    fold(view, update_of({"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": None}))
-    assert not view.terminals["x"].has_exited
-
-
-def test_x28_a_negative_exit_code_is_an_exit_without_a_code() -> None:
-    view = folded({"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": {"exitCode": -1}})
-    status = view.terminals["x"].exit_status
-    assert status is not None
-    assert status.exit_code is None
-
-
-def test_t_21_one_string_may_name_a_terminal_and_a_tool_call() -> None:
-    view = folded(tool(title="a"), {"sessionUpdate": "terminal_update", "terminalId": "t", "command": "ls"})
-    assert view.tool_calls["t"].title == "a"
-    assert view.terminals["t"].command == "ls"
 
 
 # --- the session itself ---

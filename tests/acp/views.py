@@ -74,3 +74,15 @@ def plain_view(view: SessionView) -> dict[str, Any]:
         "meta": view.info_meta,
         "usage": plain(view.usage),
     }
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def tool(**fields: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "tool_call_update", "toolCallId": "t", **fields}
+
+
+def plan(**fields: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "plan_update", "plan": fields}

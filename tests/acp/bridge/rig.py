@@ -18,6 +18,13 @@ INFO = {"name": "test", "version": "1"}
 CWD = "/work"
 SERVICES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 
+MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
+AUTH = [
+    {"id": "key", "name": "Key", "description": None},
+    {"id": "web", "name": "Web", "type": "agent"},
+    {"id": "tty", "name": "Terminal", "type": "terminal", "args": ["login"], "env": {"B": "2", "A": "1"}},
+]
+
 
 def line(message: Json) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode()

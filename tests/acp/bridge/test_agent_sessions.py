@@ -1,5 +1,4 @@
-"""Connections, logins, sessions and options of a v1 agent as a v2 client sees them (B-02 to B-04, B-09 to B-12, B-34 to
-B-36)."""
+"""Sessions of a v1 agent as a v2 client sees them (B-02 to B-04)."""
 
 from __future__ import annotations
 
@@ -7,19 +6,10 @@ from typing import Any
 
 import pytest
 
-from roost.acp.bridge.events import LoggedOut, SessionClosed, SessionOpened
+from roost.acp.bridge.events import SessionClosed, SessionOpened
 from roost.acp.bridge.limits import BridgeLimits
-from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, chunk, opened, text
+from tests.acp.bridge.rig import AUTH, CWD, MODES, AgentRig, chunk, opened, text
 
-MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
-MODEL = {
-    "id": "model",
-    "name": "Model",
-    "category": "model",
-    "type": "select",
-    "currentValue": "a",
-    "options": [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}],
-}
 REPLAY = [
     chunk("question", "user_message_chunk"),
     chunk("thinking", "agent_thought_chunk"),
@@ -28,136 +18,6 @@ REPLAY = [
     {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Read"},
     chunk("done"),
 ]
-
-
-# ---- initialize
-
-
-def test_b_36_an_agent_that_says_little_is_tolerated() -> None:
-    """B-36"""
-    rig = AgentRig(name="some-agent")
-    result = rig.initialize({"protocolVersion": "1", "agentCapabilities": None})
-    assert result["protocolVersion"] == 2
-    assert result["info"] == {"name": "some-agent", "version": "0"}
-    assert result["capabilities"]["session"]["mcp"] == {"stdio": {}}
-    assert "authMethods" not in result
-
-
-@pytest.mark.parametrize("answer", [{"protocolVersion": 99, "agentCapabilities": {}}, {"protocolVersion": 0}, {}])
-def test_the_number_of_an_answer_in_v1_shape_does_not_matter(answer: dict[str, Any]) -> None:
-    assert AgentRig().initialize(answer)["protocolVersion"] == 2
-
-
-def test_an_agent_that_answers_in_v2_is_refused_here() -> None:
-    rig = AgentRig()
-    rig.ask("initialize", {"protocolVersion": 2, "info": {"name": "c", "version": "1"}})
-    rig.reply(rig.asked()["id"], {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {}})
-    assert rig.north()[0]["error"]["data"] == {"protocolVersion": 2}
-
-
-def test_br_2_capabilities_are_those_of_both_sides() -> None:
-    """BR-2, BR-4"""
-    rig = AgentRig(services=SERVICES)
-    result = rig.initialize(
-        {
-            "protocolVersion": 1,
-            "agentCapabilities": {
-                "loadSession": True,
-                "promptCapabilities": {"image": True, "audio": False, "_meta": {"x": 1}},
-                "mcpCapabilities": {"http": True, "sse": True, "acp": False},
-                "sessionCapabilities": {"fork": {}, "list": {}, "delete": None},
-                "providers": {},
-                "_meta": {"vendor": True},
-            },
-        },
-        {"elicitation": {"form": {}}, "auth": {"terminal": {}}},
-    )
-    assert result["capabilities"] == {
-        "session": {
-            "prompt": {"image": {}, "_meta": {"x": 1}},
-            "mcp": {"stdio": {}, "http": {}},
-            "fork": {},
-        },
-        "providers": {},
-        "_meta": {"vendor": True},
-    }
-    assert rig.bridge.losses.counts["mcp_sse"] == 1
-
-
-@pytest.mark.parametrize("services", [None, SERVICES])
-def test_the_agent_is_told_of_services_when_there_are_some(services: dict[str, Any] | None) -> None:
-    rig = AgentRig(services=services)
-    rig.ask("initialize", {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": {}})
-    params = rig.asked()["params"]
-    has = services is not None
-    assert params["protocolVersion"] == 1
-    assert params["clientInfo"] == {"name": "c", "version": "1"}
-    assert params["clientCapabilities"]["fs"] == {"readTextFile": has, "writeTextFile": has}
-    assert params["clientCapabilities"]["terminal"] is has
-    assert params["clientCapabilities"]["session"] == {"configOptions": {"boolean": {}}}
-    assert params["clientCapabilities"]["auth"] == {"terminal": False}
-
-
-# ---- logins
-
-AUTH = [
-    {"id": "key", "name": "Key", "description": None},
-    {"id": "web", "name": "Web", "type": "agent"},
-    {"id": "tty", "name": "Terminal", "type": "terminal", "args": ["login"], "env": {"B": "2", "A": "1"}},
-]
-
-
-def test_b_34_login_methods_get_their_v2_form() -> None:
-    """B-34, AUTH-5"""
-    answer = {"protocolVersion": 1, "authMethods": AUTH}
-    methods = AgentRig().initialize(answer, {"auth": {"terminal": {}}})["authMethods"]
-    assert methods[0] == {"methodId": "key", "name": "Key", "type": "agent"}
-    assert methods[2]["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
-    assert len(AgentRig().initialize(answer)["authMethods"]) == 2  # nobody to show a terminal
-
-
-def test_a_login_is_authenticate_and_null_is_an_object() -> None:
-    rig = AgentRig()
-    rig.initialize({"protocolVersion": 1, "authMethods": AUTH})
-    rig.ask("auth/login", {"methodId": "key"})
-    request = rig.asked()
-    assert (request["method"], request["params"]) == ("authenticate", {"methodId": "key"})
-    rig.reply(request["id"], None)
-    assert rig.north()[0]["result"] == {}
-    rig.ask("auth/login", {"methodId": "other"})  # AUTH-4
-    assert rig.north()[0]["error"]["code"] == -32602
-
-
-def test_b_35_a_logout_the_agent_lacks_is_emulated() -> None:
-    """B-35"""
-    rig = AgentRig()
-    rig.initialize({"protocolVersion": 1, "authMethods": AUTH})
-    rig.ask("auth/logout", {})
-    assert rig.north()[0]["result"] == {}
-    assert rig.south() == []
-    assert LoggedOut() in rig.events
-    rig.ask("session/new", {"cwd": CWD})
-    assert rig.north()[0]["error"]["code"] == -32000
-    rig.ask("auth/login", {"methodId": "key"})
-    rig.reply(rig.asked()["id"], {})
-    rig.north()
-    rig.new()
-
-
-def test_a_logout_the_agent_has_is_its_own() -> None:
-    rig = AgentRig()
-    rig.initialize({"protocolVersion": 1, "authMethods": AUTH, "agentCapabilities": {"auth": {"logout": {}}}})
-    rig.ask("auth/logout", {})
-    assert rig.asked()["method"] == "logout"
-
-
-def test_without_login_methods_there_is_no_login() -> None:
-    rig = opened()
-    rig.ask("auth/login", {"methodId": "key"})
-    assert rig.north()[0]["error"]["code"] == -32601
-
-
-# ---- new sessions
 
 
 def test_a_new_session_has_the_servers_v1_requires() -> None:
@@ -400,120 +260,6 @@ def test_what_was_not_offered_is_not_there() -> None:
     for method in ("session/delete", "session/fork", "providers/list", "nes/start", "session/set_mode"):
         rig.ask(method, {"sessionId": "s1", "cwd": CWD})
         assert rig.north()[0]["error"]["code"] == -32601
-
-
-# ---- options
-
-
-def test_b_09_modes_are_an_option_in_front() -> None:
-    """B-09"""
-    rig = opened()
-    options = rig.new("s2", modes=MODES, configOptions=[MODEL])["configOptions"]
-    assert [option["configId"] for option in options] == ["mode", "model"]
-    assert options[0] == {
-        "type": "select",
-        "configId": "mode",
-        "name": "Mode",
-        "category": "mode",
-        "currentValue": "ask",
-        "options": [{"value": "ask", "name": "Ask"}, {"value": "code", "name": "Code"}],
-    }
-
-
-def test_b_10_modes_of_an_agent_that_has_the_option_too_are_left_out() -> None:
-    """B-10"""
-    own = {**MODEL, "id": "approval", "category": "mode"}
-    options = opened().new("s2", modes=MODES, configOptions=[own])["configOptions"]
-    assert [option["configId"] for option in options] == ["approval"]
-
-
-def test_an_option_that_took_the_name_keeps_it() -> None:
-    own = {**MODEL, "id": "mode", "category": "_x"}
-    options = opened().new("s2", modes=MODES, configOptions=[own])["configOptions"]
-    assert [option["configId"] for option in options] == ["_bridge_mode", "mode"]
-
-
-def test_b_11_a_changed_mode_is_told_as_all_options_once() -> None:
-    """B-11"""
-    rig = opened()
-    rig.new("s2", modes=MODES, configOptions=[MODEL])
-    rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "code"})
-    rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "code"})
-    (update,) = rig.updates()
-    assert update["sessionUpdate"] == "config_option_update"
-    assert [option["currentValue"] for option in update["configOptions"]] == ["code", "a"]
-
-
-def test_a_mode_update_changes_the_option_of_an_agent_that_has_both() -> None:
-    own = {**MODEL, "id": "approval", "category": "mode", "options": [{"value": v, "name": v} for v in "ab"]}
-    rig = opened()
-    rig.new("s2", modes=MODES, configOptions=[own])
-    rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "b"})
-    rig.update("s2", {"sessionUpdate": "config_option_update", "configOptions": [{**own, "currentValue": "b"}]})
-    (update,) = rig.updates()
-    assert update["configOptions"][0]["currentValue"] == "b"
-
-
-@pytest.mark.parametrize(
-    ("member", "category", "method", "parameter"),
-    [("modes", "mode", "session/set_mode", "modeId"), ("models", "model", "session/set_model", "modelId")],
-)
-def test_b_12_setting_a_mode_or_model_is_the_v1_method(member: str, category: str, method: str, parameter: str) -> None:
-    """B-12"""
-    models = {"currentModelId": "ask", "availableModels": [{"modelId": v, "name": v} for v in ("ask", "code")]}
-    rig = opened()
-    rig.new("s2", **{member: MODES if member == "modes" else models})
-    rig.ask("session/set_config_option", {"sessionId": "s2", "configId": category, "type": "id", "value": "code"})
-    request = rig.asked()
-    assert (request["method"], request["params"]) == (method, {"sessionId": "s2", parameter: "code"})
-    rig.reply(request["id"], {})
-    assert rig.north()[0]["result"]["configOptions"][0]["currentValue"] == "code"
-    if member == "modes":  # the agent may say so too: that is no news
-        rig.update("s2", {"sessionUpdate": "current_mode_update", "currentModeId": "code"})
-        assert rig.updates() == []
-
-
-def test_options_of_the_agent_are_set_by_its_own_method() -> None:
-    switch = {"id": "web", "name": "Web", "type": "boolean", "currentValue": False}
-    rig = opened()
-    rig.new("s2", configOptions=[MODEL, switch])
-    rig.ask("session/set_config_option", {"sessionId": "s2", "configId": "model", "type": "id", "value": "b"})
-    request = rig.asked()
-    assert request["params"] == {"sessionId": "s2", "configId": "model", "value": "b"}
-    rig.reply(request["id"], {"configOptions": [{**MODEL, "currentValue": "b"}, switch]})
-    assert rig.north()[0]["result"]["configOptions"][0]["currentValue"] == "b"
-    rig.ask("session/set_config_option", {"sessionId": "s2", "configId": "web", "type": "boolean", "value": True})
-    request = rig.asked()
-    assert request["params"]["type"] == "boolean"
-    rig.reply(request["id"], {})  # does not say how they are now
-    assert rig.north()[0]["result"]["configOptions"][1]["currentValue"] is True
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"configId": "mode", "type": "id", "value": "nope"},  # quirk 16: some agents take anything
-        {"configId": "mode", "type": "boolean", "value": True},
-        {"configId": "nope", "type": "id", "value": "ask"},
-    ],
-)
-def test_values_no_option_has_are_refused(wrong: dict[str, Any]) -> None:
-    """CFG-5"""
-    rig = opened()
-    rig.new("s2", modes=MODES)
-    rig.ask("session/set_config_option", {"sessionId": "s2", **wrong})
-    assert rig.north()[0]["error"]["code"] == -32602
-    assert rig.south() == []
-
-
-def test_grouped_choices_keep_their_groups() -> None:
-    grouped = {**MODEL, "options": [{"group": "g", "name": "G", "options": MODEL["options"]}]}
-    option = opened().new("s2", configOptions=[grouped])["configOptions"][0]
-    assert option["options"] == [{"groupId": "g", "name": "G", "options": MODEL["options"]}]
-
-
-def test_null_options_are_none() -> None:
-    assert opened().new("s2", configOptions=None, modes=None) == {"sessionId": "s2"}
 
 
 def test_the_note_says_what_the_bridge_stands_in_for() -> None:
