@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from roost.errors import RpcError
 from roost.process.services import ClientServices
+from roost.sdk.agent_services import ServedAgent
 from roost.sdk.connect import connect
 from tests.sdk.raw_agent import RawAgent, bounded
 from tests.sdk.test_negotiation import V1, Fresh
@@ -32,6 +34,8 @@ class Answering:
         self.begun = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.released = asyncio.Event()
+        self.watchers: list[ServedAgent] = []
+        self.paused: set[str] = set()
 
     async def handle(self, method: str, params: object) -> Any:
         self.asked.append((method, params))
@@ -41,6 +45,16 @@ class Answering:
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
+
+    def watch(self, watcher: ServedAgent, text_bytes: int) -> Callable[[], None]:
+        self.watchers.append(watcher)
+        return lambda: self.watchers.remove(watcher)
+
+    def pause_terminal(self, terminal_id: str) -> None:
+        self.paused.add(terminal_id)
+
+    def resume_terminal(self, terminal_id: str) -> None:
+        self.paused.discard(terminal_id)
 
     async def release_terminals(self) -> None:
         self.released.set()
@@ -109,6 +123,7 @@ async def test_what_an_agent_has_started_ends_with_its_connection() -> None:
     await bounded(client.close())
     await bounded(services.released.wait())
     assert services.cancelled.is_set()
+    assert services.watchers == []
 
 
 async def test_without_services_nothing_is_offered() -> None:

@@ -22,12 +22,10 @@ from roost.sidecar.limits import Limits
 if TYPE_CHECKING:
     from roost.acp.bridge.events import Wish
     from roost.process.services import ClientServices, ServiceLimits, TerminalCommand, TerminalEvent
-    from roost.process.services.tail import OutputTail
+    from roost.process.services.shown import ShownOutput
 
 log = logging.getLogger("roost.daemon")
 
-# What is shown of the end of an output that was too long to be shown whole. Bytes.
-_SHOWN_TAIL: Final = 64 * 1024
 # Requests that wait for a disk when their place ends: they are answered without it after so long. Seconds.
 _DISK_PATIENCE: Final = 1.0
 # As many of the largest writes wait for permission or the disk.
@@ -138,17 +136,6 @@ class AgentServices:
         self._places.clear()
 
 
-class _Shown:
-    """How much of a terminal's output was told, and the end of what was not."""
-
-    __slots__ = ("dropped", "room", "tail")
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.dropped = 0
-        self.tail: OutputTail | None = None
-
-
 class _Place:
     """The services of one session of one agent."""
 
@@ -162,7 +149,7 @@ class _Place:
         self._opening.add_done_callback(_hear)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wishes: dict[int, asyncio.Future[bool]] = {}
-        self._shown: dict[str, _Shown] = {}
+        self._shown: dict[str, ShownOutput] = {}
         self._closing: asyncio.Task[None] | None = None
 
     async def _open(self, place: ServicePlace) -> ClientServices:
@@ -268,35 +255,24 @@ class _Place:
 
     def _terminal(self, terminal_id: str, event: TerminalEvent) -> None:
         from roost.process.services import TerminalCreated, TerminalWrote
+        from roost.process.services.shown import ShownOutput
 
         tell, process, session_id = self._owner.tell, self._process, self._session_id
         if isinstance(event, TerminalCreated):
-            self._shown[terminal_id] = _Shown(self._owner.limits.terminal_shown_bytes)
+            room = self._owner.limits.terminal_shown_bytes
+            self._shown[terminal_id] = ShownOutput(room, "terminal_shown_bytes")
             if self._owner.is_paused(process) and self._services is not None:
                 self._services.pause_terminal(terminal_id)
             tell(events.TerminalStarted(process, session_id, terminal_id, event.command, event.cwd))
         elif isinstance(event, TerminalWrote):
-            part = self._show(self._shown[terminal_id], event.data)
+            part = self._shown[terminal_id].part(event.data)
             if part:
                 tell(events.TerminalPrinted(process, session_id, terminal_id, part))
         else:
-            end = _end_of(self._shown.pop(terminal_id))
+            end = self._shown.pop(terminal_id).end()
             if end:
                 tell(events.TerminalPrinted(process, session_id, terminal_id, end))
             tell(events.TerminalEnded(process, session_id, terminal_id, event.exit_code, event.signal))
-
-    def _show(self, shown: _Shown, data: bytes) -> bytes:
-        """What is told of it; the rest is counted, and its end is kept."""
-        part = data[: shown.room]
-        shown.room -= len(part)
-        if len(part) < len(data):
-            from roost.process.services.tail import OutputTail
-
-            if shown.tail is None:
-                shown.tail = OutputTail(_SHOWN_TAIL)
-            shown.dropped += len(data) - len(part)
-            shown.tail.feed(data[len(part) :])
-        return part
 
     def pause(self) -> None:
         if self._services is not None:
@@ -340,15 +316,6 @@ def _hear(opening: asyncio.Task[ClientServices]) -> None:
     """Every request may have been withdrawn, and nobody be left to hear why it failed."""
     if not opening.cancelled():
         opening.exception()
-
-
-def _end_of(shown: _Shown) -> bytes:
-    if shown.tail is None:
-        return b""
-    shown.tail.finish()
-    end = shown.tail.text.encode()
-    hidden = max(shown.dropped - len(end), 0)
-    return b"\n[roost] %d bytes of output are not shown (terminal_shown_bytes)\n%b" % (hidden, end)
 
 
 def _service_limits(limits: Limits) -> ServiceLimits:

@@ -101,7 +101,7 @@ class BridgedChannel:
         return self._bridge.requests.answered.get("protocolVersion")
 
     def serve(self, bridge: V1AgentBridge, services: Services) -> None:
-        """Has the agent's requests for files and terminals answered."""
+        """Has the agent's requests for files and terminals answered, and shown."""
         self._served = ServedAgent(bridge, services, self._prompted)
 
     # ---- as a channel
@@ -127,12 +127,16 @@ class BridgedChannel:
         self._channel.pause_reading()
         if self._relays is not None:
             self._relays.pause_reading()
+        if self._served is not None:
+            self._served.pause()
 
     def resume_reading(self) -> None:
         self._reading = True
         self._channel.resume_reading()
         if self._relays is not None:
             self._relays.resume_reading()
+        if self._served is not None:
+            self._served.resume()
         self._wake()
 
     def close(self) -> None:

@@ -111,6 +111,12 @@ class Services:
         else:
             self._ask(session, token, served, wish, kind)
 
+    def writes(self, token: int, write: FileWrite) -> None:
+        """Nobody is asked: it is allowed already."""
+        served = self._open.get(token)
+        if served is not None and served.wish is None:
+            served.wish, served.diff = write, self._diff(served, write)
+
     def _ask(self, session: AgentSession, token: int, served: _Served, wish: Wish, kind: str) -> None:
         v2: Json = {
             "sessionId": session.id,

@@ -24,7 +24,7 @@ from roost.acp.bridge.agent_services import Services
 from roost.acp.bridge.agent_session import AgentSession
 from roost.acp.bridge.agent_turns import Turns
 from roost.acp.bridge.core import BridgeCore
-from roost.acp.bridge.events import SessionClosed, SessionOpened, Wish
+from roost.acp.bridge.events import FileWrite, SessionClosed, SessionOpened, Wish
 from roost.acp.bridge.limits import DEFAULT_LIMITS, BridgeLimits
 from roost.acp.bridge.payload import Json, as_object, strict
 from roost.acp.bridge.wire import encode_text
@@ -167,6 +167,10 @@ class V1AgentBridge(BridgeCore[AgentSession]):
     def service_wishes(self, token: int, wish: Wish) -> None:
         """What a request would do; answered by a ServiceDecided, at once or when the user has decided."""
         self.service_requests.wishes(token, wish)
+
+    def service_writes(self, token: int, write: FileWrite) -> None:
+        """What a request is about to write, by a driver that decides by itself; shown when it is done."""
+        self.service_requests.writes(token, write)
 
     def terminal_created(self, session_id: str, terminal_id: str, command: str, cwd: str) -> None:
         self._terminal(session_id, {"terminalId": terminal_id, "command": command, "cwd": cwd})

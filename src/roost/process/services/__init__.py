@@ -10,12 +10,14 @@ from roost.process.services.terminal import (
     TerminalObserver,
     TerminalWrote,
 )
+from roost.process.services.watchers import ServiceWatcher
 
 __all__ = [
     "ClientServices",
     "MayRun",
     "MayWrite",
     "ServiceLimits",
+    "ServiceWatcher",
     "TerminalCommand",
     "TerminalCreated",
     "TerminalEvent",

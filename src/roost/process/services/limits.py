@@ -31,6 +31,7 @@ class ServiceLimits:
     terminals: int = 32  # not released
     output_bytes: int = 1024 * 1024  # kept of one terminal when nothing is asked (sidecar 5.3)
     max_output_bytes: int = 1024 * 1024  # ... and whatever is asked (sidecar 5.3)
+    shown_bytes: int = 4 * 1024 * 1024  # of one terminal, told to whoever shows it; then a count, and its end
     input_bytes: int = 1024 * 1024  # given to a terminal and not taken by its command
     kill_grace: float = 2.0  # from SIGTERM to SIGKILL, in seconds; the agent waits for the answer
 

@@ -21,6 +21,7 @@ from roost.process.services.policy import MayRun, MayWrite, is_allowed
 from roost.process.services.roots import Roots
 from roost.process.services.terminal import TerminalObserver
 from roost.process.services.terminals import ID_PREFIX, Terminals
+from roost.process.services.watchers import ServiceWatcher, Watchers
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class ClientServices:
         self._open_requests = 0
         self._waiting_bytes = 0
         self._closed = False
+        self._watchers = Watchers(on_terminal, self.limits.shown_bytes)
         self._terminals = Terminals(
             self._roots,
             self._disk,
@@ -80,7 +82,7 @@ class ClientServices:
             self.limits,
             self._runner,
             may_run,
-            on_terminal,
+            self._watchers.terminal,
             terminal_input,
             terminal_ids,
         )
@@ -152,6 +154,13 @@ class ClientServices:
 
     # ---- for the host
 
+    def watch(self, watcher: ServiceWatcher, text_bytes: int) -> Callable[[], None]:
+        """Shows it what is done here from now on, with what files held before if that is no more than `text_bytes`.
+
+        Calling what is returned ends that.
+        """
+        return self._watchers.add(watcher, text_bytes)
+
     def plain(self, path: str) -> str:
         """The real path of an absolute one, should no symbolic link below the roots be on its way."""
         return self._roots.plain(path)
@@ -203,6 +212,7 @@ class ClientServices:
             wanted = await self._disk.run(path, lambda: self._locate(path))
             if not await is_allowed(self._may_write, wanted):
                 raise faults.denied(f"writing {wanted}")
+            await self._announce(path, wanted)
 
             def write() -> None:
                 with self._roots.find(path) as place:
@@ -215,6 +225,16 @@ class ClientServices:
         finally:
             self._waiting_bytes -= len(content)
         return {}
+
+    async def _announce(self, asked: str, path: str) -> None:
+        most = self._watchers.text_bytes
+        if most is None:
+            return
+        try:
+            there, before = await self.text_before(asked, most)
+        except RpcError:  # nor will it be written
+            return
+        self._watchers.writing(path, asked, plain=self.plain(asked) == path, is_new=not there, before=before)
 
     def _locate(self, path: str) -> str:
         with self._roots.find(path) as place:
@@ -232,7 +252,7 @@ class ClientServices:
     # ---- terminals
 
     def pause_terminal(self, terminal_id: str) -> None:
-        """Stop reading a terminal's output: whoever `on_terminal` passes it on to is slow."""
+        """Stop reading a terminal's output: whoever it is shown to is slow."""
         self._terminals.pause(terminal_id)
 
     def resume_terminal(self, terminal_id: str) -> None:
