@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from roost.sidecar import commands, events
@@ -20,11 +21,15 @@ class EmbeddedRig(Rig):
         cut: Callable[[bytes], list[bytes]] = lambda chunk: [chunk],
         **limits: Any,
     ) -> None:
-        super().__init__(script, **limits)
-        self.resumable = Resumable(self.engine, self.look_up)
-        self.cut = cut
         self.answers: list[AcpResponse] = []  # what each request and each Deliver was answered with, Pending included
         self._numbers: dict[int, int] = {}
+        super().__init__(script, **limits)
+        self.cut = cut
+
+    @cached_property
+    def resumable(self) -> Resumable:
+        """A rig with a journal tells of it before it is whole."""
+        return Resumable(self.engine, self.look_up)
 
     def send(self, connection: int, payload: AcpRequest) -> int:
         self._requests += 1

@@ -21,7 +21,7 @@ from roost.sidecar.gen.messages import (
     AcpSessionRpcResponse,
 )
 from tests.sidecar.embedded import EmbeddedRig
-from tests.sidecar.rig import Agent, Json, create_request
+from tests.sidecar.rig import Agent, Json, Shelf, create_request
 
 ONE, TWO = "acp-agent-1", "acp-agent-2"
 PENDING = AcpPendingResponse(ONE)
@@ -71,6 +71,31 @@ def test_a_strangers_request_to_an_agent_at_work_is_not_a_conflict_but_unknown()
     stranger = rig.connect()
     assert rig.ask(stranger, AcpSessionRequest("s", "_x", None)).message == "unknown ACP session s"
     assert rig.ask(stranger, AcpSessionRequest("t", "_x", None)).message == "unknown ACP session t"
+
+
+def test_an_agent_that_is_being_woken_for_a_request_is_at_work() -> None:
+    rig, caller = opened("me", journal=Shelf())
+    rig.request(caller, "s", "_roost/sleep")
+    rig.script = lambda agent, message: True
+    first = prompt(rig, caller)
+    assert rig.answers[-1] == AcpPendingResponse(TWO)
+    conflict = rig.ask(caller, AcpSessionRequest("s", "_x", None))
+    assert conflict == AcpErrorResponse("conflict", f"{TWO} is busy with another ACP interaction")
+    capable = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    rig.deliver(caller, TWO, line(1, **capable))
+    assert rig.deliver(caller, TWO, line(2)) == AcpPendingResponse(TWO)
+    assert rig.ask(caller, AcpSessionRequest("s", "_x", None)) == conflict
+    rig.deliver(caller, TWO, line(3, stopReason="end_turn"))
+    assert rig.rpc(caller, first)["result"] == {"stopReason": "end_turn"}  # once the journal has it
+    assert rig.resumable.pending == 0
+
+
+def test_what_the_sidecar_answers_by_itself_may_come_beside_a_prompt() -> None:
+    rig, caller = opened("me", journal=Shelf())
+    prompt(rig, caller)
+    history = rig.ask(caller, AcpSessionRequest("s", "_roost/history", None))
+    assert [entry["kind"] for entry in json.loads(history.response)["result"]["entries"]] == ["prompt"]
+    assert rig.resumable.pending == 1
 
 
 def test_a_cancel_and_a_notification_may_come_beside_a_prompt() -> None:

@@ -30,6 +30,7 @@ from roost.sidecar.gen.messages import (
     AcpResumeSessionRequest,
     AcpSessionRequest,
 )
+from roost.sidecar.inventory import INVENTORY
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -102,10 +103,11 @@ class Resumable:
             exchange.process = self._engine.process_of(payload.session_id, caller) or ""
         if isinstance(payload, AcpSessionRequest):
             launch = self._engine.launch_of(payload.session_id, caller)
-            one_way = payload.method == CANCEL or launch is None or launch.dialect.is_notification(payload.method)
-            exchange.busy = not one_way
-            if exchange.busy and self._is_busy(caller, payload.session_id):
-                text = f"{exchange.process} is busy with another ACP interaction"
+            one_way = launch is not None and launch.dialect.is_notification(payload.method)
+            exchange.busy = not (one_way or payload.method == CANCEL or payload.method.startswith(INVENTORY))
+            process = self._at_work(caller, payload.session_id)
+            if exchange.busy and process is not None:
+                text = f"{process} is busy with another ACP interaction"
                 return self._step(error_response("conflict", text))
         self._exchanges[number] = exchange
         self._feed(events.RequestArrived(connection, number, payload), now, exchange)
@@ -145,11 +147,12 @@ class Resumable:
             return AcpPendingResponse(exchange.process)
         return next(told.response for told in self._told if isinstance(told, Completed) and told.request == number)
 
-    def _is_busy(self, caller: str, session_id: str) -> bool:
-        return any(
-            exchange.busy and (exchange.caller, exchange.session_id) == (caller, session_id)
-            for exchange in self._exchanges.values()
-        )
+    def _at_work(self, caller: str, session_id: str) -> str | None:
+        """The agent that a request of this session is waiting for, or that is being woken for one."""
+        for exchange in self._exchanges.values():
+            if exchange.busy and (exchange.caller, exchange.session_id) == (caller, session_id):
+                return exchange.process
+        return None
 
     def _step(self, response: AcpResponse | None, number: int = 0) -> Step:
         step = Step(response, number, self._told, self._commands)
