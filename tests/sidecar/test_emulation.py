@@ -22,7 +22,7 @@ from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.naming import key_of
 from roost.wire.decode import decode
 from tests.sidecar.rig import Agent, Json, Rig, Shelf
-from tests.sidecar.test_v1_side import LOAD, V1, ended, say, stop_reason, updates
+from tests.sidecar.v1_agents import LOAD, V1, ended, say, stop_reason, updates
 
 KEY = {"id": "key", "name": "Key"}
 

@@ -15,7 +15,7 @@ from roost.sidecar.journal import gap
 from tests.acp.views import plain_view, update_of
 from tests.sidecar.rig import Agent, Json, Rig, Shelf
 from tests.sidecar.test_emulation import Plain, answer, begun, prompt
-from tests.sidecar.test_v1_side import LOAD, ended, say, stop_reason
+from tests.sidecar.v1_agents import LOAD, ended, say, stop_reason
 
 REPLAY = {"cwd": "/w", "replayFrom": {"type": "start"}}
 RESUME_ONLY = {"sessionCapabilities": {"resume": {}}}

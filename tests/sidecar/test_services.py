@@ -14,7 +14,7 @@ from roost.sidecar.gen.messages import AcpPermissionCallback, AcpPermissionCallb
 from roost.sidecar.quirks import Quirks
 from tests.sidecar.embedded import EmbeddedRig
 from tests.sidecar.rig import Json, Rig, Shelf, create_request
-from tests.sidecar.test_v1_side import LOAD, V1, ended, exits, opened, stop_reason
+from tests.sidecar.v1_agents import LOAD, V1, ended, exits, opened, stop_reason
 
 SERVICES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 NOTE = "/w/note.md"

@@ -13,7 +13,7 @@ from roost.errors import RpcError
 from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpPermissionCallbackResponse
 from tests.sidecar.rig import Agent, Json, Rig
-from tests.sidecar.test_v1_side import LOAD, V1
+from tests.sidecar.v1_agents import LOAD, V1
 
 SERVICES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 WISHES = (FileWrite("/w/x", "/w/x", True, True), CommandRun("make", "/w", {}))

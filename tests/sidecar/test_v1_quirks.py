@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.sidecar.rig import Agent, Json, Rig, Shelf
-from tests.sidecar.test_v1_side import LOAD, V1, ended, exits, say, stop_reason, updates
+from tests.sidecar.v1_agents import LOAD, V1, ended, exits, say, stop_reason, updates
 
 
 def opened(*, kept: bool = True, script: Any = None, **limits: Any) -> tuple[Rig, int, str]:

@@ -6,8 +6,8 @@ import pytest
 
 from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpListAgentsRequest
+from tests.sidecar.limited import opened
 from tests.sidecar.rig import Rig, create_request
-from tests.sidecar.test_limits import opened
 
 
 @pytest.mark.parametrize(

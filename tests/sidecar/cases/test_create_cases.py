@@ -1,4 +1,4 @@
-"""Cases 15 to 40: create and the handshake."""
+"""Cases 15 to 30 and 37 to 40: create and the handshake."""
 
 from __future__ import annotations
 
@@ -7,21 +7,9 @@ from typing import Any
 
 import pytest
 
-from roost.sidecar.gen.messages import AcpErrorResponse, AcpResponse, AcpSessionCreatedResponse, AcpSessionEvent
+from roost.sidecar.gen.messages import AcpErrorResponse, AcpResponse, AcpSessionEvent
+from tests.sidecar.cases.handshakes import answering, created
 from tests.sidecar.rig import Agent, Json, Rig, create_request
-
-
-def answering(**answers: Any) -> Rig:
-    """Agents that answer a method with this result; `initialize` and `new` name the two handshake steps."""
-    results = {"initialize": answers.get("initialize"), "session/new": answers.get("new")}
-
-    def script(agent: Agent, message: Json) -> bool:
-        result = results.get(message.get("method", ""))
-        if result is not None:
-            agent.result(message, result)
-        return result is not None
-
-    return Rig(script)
 
 
 def failing(method: str, code: int, message: str | None, data: Any = None) -> Rig:
@@ -33,10 +21,6 @@ def failing(method: str, code: int, message: str | None, data: Any = None) -> Ri
         return True
 
     return Rig(script)
-
-
-def created(rig: Rig, **fields: Any) -> AcpSessionCreatedResponse:
-    return rig.create(rig.connect(), **fields)
 
 
 def refused(rig: Rig, agent: str = "echo", **fields: Any) -> AcpErrorResponse:
@@ -248,94 +232,6 @@ def test_case_030_json_that_is_none_is_refused_before_anything_is_started(field:
     assert error.code == "invalid_state"
     assert error.message.startswith(f"invalid {label} JSON: ")
     assert not rig.spawned
-
-
-MODES = {"currentModeId": "code", "availableModes": []}
-
-
-@pytest.mark.parametrize(
-    ("in_new", "in_initialize", "told"),
-    [
-        ({}, {}, None),
-        ({}, {"modes": MODES}, MODES),
-        ({"modes": {"currentModeId": "x"}}, {"modes": MODES}, {"currentModeId": "x"}),
-        ({"modes": None}, {"modes": MODES}, "null"),
-    ],
-)
-def test_case_031_modes_of_session_new_win_over_those_of_initialize(
-    in_new: Json, in_initialize: Json, told: Any
-) -> None:
-    rig = answering(new={"sessionId": "s", **in_new}, initialize={"protocolVersion": 1, **in_initialize})
-    modes = created(rig).modes
-    assert modes == told if not isinstance(told, dict) else json.loads(modes or "") == told
-
-
-A, B = {"id": "a", "currentValue": 1}, {"id": "b", "currentValue": "x"}
-
-
-@pytest.mark.parametrize(
-    ("in_new", "in_initialize", "told"),
-    [
-        ({}, {"configOptions": [A]}, [A]),
-        ({"configOptions": [B]}, {"configOptions": [A]}, [B]),
-        ({"configOptions": []}, {"configOptions": [A]}, []),
-        ({"configOptions": None}, {"configOptions": [A]}, [A]),
-        ({"configOptions": {"id": "b"}}, {"configOptions": "a"}, []),
-    ],
-)
-def test_case_032_options_of_session_new_replace_those_of_initialize(
-    in_new: Json, in_initialize: Json, told: list[Json]
-) -> None:
-    rig = answering(new={"sessionId": "s", **in_new}, initialize={"protocolVersion": 1, **in_initialize})
-    assert [json.loads(option) for option in created(rig).config_options] == told
-
-
-MODELS = {"currentModelId": "m1", "availableModels": [{"modelId": "m1", "name": "One"}, {"modelId": "m2"}, {"x": 1}, 5]}
-
-
-def test_case_033_a_model_option_is_derived_from_models() -> None:
-    (option,) = created(answering(new={"sessionId": "s", "models": MODELS})).config_options
-    assert json.loads(option) == {
-        "id": "model",
-        "category": "model",
-        "label": "Model",
-        "allowedValues": [{"id": "m1", "label": "One"}, {"id": "m2"}],
-        "readOnly": False,
-        "currentValue": "m1",
-    }
-
-
-@pytest.mark.parametrize("option", [{"id": "model"}, {"id": "x", "category": "model"}])
-def test_case_034_an_agents_own_model_option_is_enough(option: Json) -> None:
-    rig = answering(new={"sessionId": "s", "models": MODELS, "configOptions": [option]})
-    assert [json.loads(text) for text in created(rig).config_options] == [option]
-
-
-def test_case_035_the_derived_option_of_opencode_cannot_be_changed() -> None:
-    rig = answering(new={"sessionId": "s", "models": MODELS})
-    rig.install("opencode")
-    option = json.loads(created(rig, agent="opencode").config_options[0])
-    assert option["readOnly"] is True
-    assert option["description"] == (
-        "Available models reported by OpenCode. Model switching must be configured before createSession() because "
-        "ACP session/set_config_option is not implemented."
-    )
-
-
-@pytest.mark.parametrize(
-    ("models", "count"),
-    [
-        ({}, 0),
-        ({"availableModels": []}, 0),
-        ({"availableModels": [{"name": "x"}, {"modelId": 5}]}, 0),
-        (None, 0),
-        ([], 0),
-        ({"currentModelId": "m"}, 1),
-        ({"availableModels": [{"modelId": "m"}]}, 1),
-    ],
-)
-def test_case_036_nothing_is_derived_without_a_current_model_or_a_valid_one(models: Any, count: int) -> None:
-    assert len(created(answering(new={"sessionId": "s", "models": models})).config_options) == count
 
 
 def test_case_037_notifications_before_the_session_is_open_come_after_the_answer_in_order() -> None:

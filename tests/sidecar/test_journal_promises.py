@@ -1,0 +1,167 @@
+"""What is durable before it is promised or told: prompts, ends of turns, decisions, sessions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from roost.sidecar.gen.messages import (
+    AcpErrorResponse,
+    AcpPermissionCallbackResponse,
+)
+from tests.sidecar.kept_sessions import PROMPT, accepting, ask_permission, kept, updates
+from tests.sidecar.rig import Agent, Json, create_request
+
+
+def test_a_prompt_is_in_the_journal_before_the_agent_hears_of_it() -> None:
+    rig, shelf, me = kept()
+    session = rig.create(me, protocol_version=2).session_id
+    shelf.stuck = True
+    asked = rig.request(me, session, "session/prompt", PROMPT)
+    assert rig.agent.requests("session/prompt") == []
+    assert shelf.kinds(session) == ["prompt"]
+    rig.store()
+    assert len(rig.agent.requests("session/prompt")) == 1
+    shelf.stuck = False
+    rig.store()
+    assert rig.rpc(me, asked)["result"] == {}
+
+
+def test_a_prompt_that_cannot_be_kept_is_refused_and_never_sent() -> None:
+    rig, shelf, me = kept()
+    session = rig.create(me, protocol_version=2).session_id
+    shelf.failure = "the disk is full"
+    asked = rig.request(me, session, "session/prompt", PROMPT)
+    assert rig.reply(me, asked) == AcpErrorResponse("io", "the journal could not keep it: the disk is full")
+    assert rig.agent.requests("session/prompt") == []
+    shelf.failure = None
+    assert rig.rpc(me, rig.request(me, session, "session/prompt", PROMPT))["result"] == {}
+
+
+def test_a_journal_that_says_nothing_is_a_refusal_in_bounded_time() -> None:
+    rig, shelf, me = kept()
+    session = rig.create(me, protocol_version=2).session_id
+    shelf.stuck = True
+    asked = rig.request(me, session, "session/prompt", PROMPT)
+    rig.advance(11)
+    reply = rig.reply(me, asked)
+    assert isinstance(reply, AcpErrorResponse)
+    assert reply.code == "io"
+    assert "store_timeout" in reply.message
+
+
+def test_a_turns_end_is_told_when_all_of_it_is_durable() -> None:
+    rig, shelf, me = kept(accepting)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    agent = rig.agent
+    agent.update(sessionUpdate="state_update", state="running")
+    shelf.stuck = True
+    agent.update(sessionUpdate="agent_message_chunk", messageId="m", content={"type": "text", "text": "a"})
+    agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    agent.update(sessionUpdate="usage_update", used=1, size=2)
+    assert updates(rig, me) == ["running", "agent_message_chunk"]
+    assert shelf.kinds(session)[-3:] == ["update", "turn", "update"]
+    later = rig.request(me, session, "session/list")  # its answer must not overtake what is held
+    assert rig.reply(me, later) is None
+    rig.store()
+    assert updates(rig, me) == ["running", "agent_message_chunk", "idle", "usage_update"]
+    assert rig.reply(me, later) is not None
+
+
+def test_a_turns_end_that_cannot_be_kept_is_told_all_the_same_and_noted() -> None:
+    rig, shelf, me = kept(accepting)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    shelf.failure = "the disk is full"
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    assert updates(rig, me) == ["running", "idle"]
+    assert any("without being kept" in note.text for note in rig.notes)
+
+
+def test_the_end_of_a_v1_turn_is_durable_before_it_is_told() -> None:
+    rig, shelf, me = kept(lambda agent, message: message.get("method") == "session/prompt")
+    session = rig.create(me).session_id
+    asked = rig.request(me, session, "session/prompt", PROMPT)
+    shelf.stuck = True
+    rig.agent.result(rig.agent.requests("session/prompt")[0], {"stopReason": "end_turn"})
+    assert rig.reply(me, asked) is None
+    assert shelf.kinds(session) == ["prompt", "turn"]
+    rig.store()
+    assert rig.rpc(me, asked)["result"] == {"stopReason": "end_turn"}
+    assert not shelf.sessions[session].turn_open
+
+
+def test_a_decision_is_in_the_journal_before_the_agent_hears_of_it() -> None:
+    rig, shelf, me = kept()
+    session = rig.create(me, protocol_version=2).session_id
+    ask_permission(rig)
+    shelf.stuck = True
+    connection, callback, _ = rig.asked[-1]
+    rig.answer(connection, callback, AcpPermissionCallbackResponse("permission", "once"))
+    assert shelf.kinds(session) == ["permission", "decision"]
+    assert rig.agent.answers() == []
+    rig.store()
+    assert rig.agent.answers()[0]["result"] == {"outcome": {"outcome": "selected", "optionId": "y"}}
+    assert json.loads(shelf.entries[session][-1].body)["by"] == "caller"
+
+
+@pytest.mark.parametrize("how", ["timeout", "leaving", "cancel"])
+def test_a_decision_nobody_took_is_in_the_journal_before_the_agent_hears_of_it(how: str) -> None:
+    rig, shelf, me = kept(accepting, callback_timeout=5.0)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    ask_permission(rig)
+    shelf.stuck = True
+    if how == "timeout":
+        rig.advance(6)
+    elif how == "leaving":
+        rig.leave(me)
+    else:
+        rig.request(me, session, "session/cancel")
+    assert shelf.kinds(session)[-1] == "decision"
+    assert rig.agent.answers() == []
+    rig.store()
+    outcome = rig.agent.answers()[0]["result"]["outcome"]
+    assert outcome == ({"outcome": "cancelled"} if how == "cancel" else {"outcome": "selected", "optionId": "n"})
+
+
+def test_a_decision_that_cannot_be_kept_is_no_consent() -> None:
+    rig, shelf, me = kept()
+    rig.create(me, protocol_version=2)
+    ask_permission(rig)
+    shelf.failure = "the disk is full"
+    connection, callback, _ = rig.asked[-1]
+    rig.answer(connection, callback, AcpPermissionCallbackResponse("permission", "once"))
+    assert rig.agent.answers()[0]["result"] == {"outcome": {"outcome": "selected", "optionId": "n"}}
+
+
+def test_a_session_is_in_the_journal_before_its_creation_is_told_and_what_it_told_comes_after() -> None:
+    def early(agent: Agent, message: Json) -> bool:
+        if message.get("method") == "session/new":
+            agent.update(sessionUpdate="available_commands_update", availableCommands=[])
+            agent.result(message, {"sessionId": "s"})
+            return True
+        return False
+
+    rig, shelf, me = kept(early)
+    shelf.stuck = True
+    asked = rig.send(me, create_request(protocol_version=2))
+    rig.agent.update(sessionUpdate="usage_update", used=1, size=2)
+    assert rig.reply(me, asked) is None
+    assert rig.told == []
+    rig.store()
+    assert rig.reply(me, asked).session_id == "s"
+    assert updates(rig, me) == ["available_commands_update", "usage_update"]
+    assert shelf.kinds("s") == ["update", "update"]
+
+
+def test_a_session_that_cannot_be_kept_is_not_created() -> None:
+    rig, shelf, me = kept()
+    shelf.failure = "read-only"
+    reply = rig.ask(me, create_request(protocol_version=2))
+    assert reply == AcpErrorResponse("io", "the journal could not keep it: read-only")
+    assert rig.agent.exited
+    rig.assert_nothing_left()
