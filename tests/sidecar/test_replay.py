@@ -13,8 +13,8 @@ from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpErrorResponse, AcpSessionRequest
 from roost.sidecar.journal import gap
 from tests.acp.views import plain_view, update_of
+from tests.sidecar.plain_agents import Plain, answer, begun, prompt
 from tests.sidecar.rig import Agent, Json, Rig, Shelf
-from tests.sidecar.test_emulation import Plain, answer, begun, prompt
 from tests.sidecar.v1_agents import LOAD, ended, say, stop_reason
 
 REPLAY = {"cwd": "/w", "replayFrom": {"type": "start"}}

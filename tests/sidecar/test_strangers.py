@@ -27,8 +27,8 @@ from roost.sidecar.gen.messages import (
     encode_acp_response,
 )
 from tests.sidecar.embedded import EmbeddedRig
+from tests.sidecar.plain_agents import Plain
 from tests.sidecar.rig import Rig, Shelf, create_request
-from tests.sidecar.test_emulation import Plain
 
 HERE, MISSING = "session-one", "session-two"
 OWNER, STRANGER = 1, 2
