@@ -88,7 +88,8 @@ def end_wedged_turn(context: Context, session: Session, link: Link) -> Conversat
     text = f"{link.process}: turn not ended within cancel_grace ({grace:g} s); restarting the agent"
     context.note("warning", text)
     if link.launch.by_state:
-        session.publish_update({"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"})
+        idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
+        session.tell(idle, tracked="state_update")
     for call, wait in list(session.prompts.items()):
         wait.resolve(cut_short(link, call))
     session.turns.reset("cancelled")

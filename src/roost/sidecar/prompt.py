@@ -22,11 +22,10 @@ from roost.sidecar.mcp_relay import is_mcp_notice
 from roost.sidecar.payloads import compact, encoded, items, members, string
 from roost.sidecar.redaction import redact_params
 from roost.sidecar.sessions import Session, settled
+from roost.sidecar.tracking import choice_of, chosen
 from roost.sidecar.wake import session_of
 
 PROMPT = "session/prompt"
-SET_MODE = "session/set_mode"
-SET_OPTION = "session/set_config_option"
 TIMED_OUT = -32000
 
 
@@ -40,7 +39,9 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
     params["sessionId"] = encoded(session.live_id)
     method = request.method
     if method == CANCEL:
-        return rpc_response(session, (yield from cancel(context, session, encode_params(params))))
+        cancelled = yield from cancel(context, session, encode_params(params))
+        yield from session.caught_up()  # the turn's end is told first
+        return rpc_response(session, cancelled)
     if session.link.launch.dialect.is_notification(method) or is_mcp_notice(method, params):
         data = encode_params(params)
         session.link.admit_input(len(data))
@@ -98,8 +99,10 @@ def exchange(
     data = encode_params(params)
     link.admit_input(len(data))
     session.request_count.admit(link.open_calls + 1, f"session {session.id} has too many requests open")
-    mark = session.tellings
+    choice = choice_of(method, params)
     call, wait = link.call(method, data)
+    if choice is not None:
+        session.choices.append(choice)
     if method == PROMPT:
         session.preamble = None
         session.turns.prompt_sent(call)
@@ -117,6 +120,8 @@ def exchange(
         raise error from None
     finally:
         session.request_count.watch(link.open_calls)
+        if choice is not None:
+            session.choices.remove(choice)
     if method == PROMPT:
         prompt_over(session, call, answer)
         if session.journal is not None and not session.turns.busy and not session.turn_kept:
@@ -124,8 +129,8 @@ def exchange(
             yield from session.journal.promise()
         if link.launch.by_state:
             context.stage.start(watch_turn(context, session, link))
-    elif answer.error is None:
-        track(session, method, params, answer, mark)
+    elif choice is not None and answer.error is None:
+        chosen(session, choice, params, answer)
     return rpc_response(session, answer.text)
 
 
@@ -243,23 +248,3 @@ def with_preamble(preamble: str, prompt: msgspec.Raw | None) -> msgspec.Raw:
 
 def rpc_response(session: Session, text: bytes) -> AcpSessionRpcResponse:
     return AcpSessionRpcResponse(session_id=session.id, response=text.decode())
-
-
-# ---- tracking (4.6)
-
-
-def track(session: Session, method: str, params: dict[str, msgspec.Raw], answer: Answer, mark: int) -> None:
-    """Keeps modes and options up to date, and tells them once: not when the agent has told them itself."""
-    if method == SET_MODE:
-        mode = string(params.get("modeId"))
-        if mode is not None:
-            update = session.facts.mode_chosen(mode)
-            if not (session.mode_told[0] > mark and session.mode_told[1] == mode):
-                session.publish_update(update)
-    elif method == SET_OPTION:
-        option = string(params.get("configId"))
-        if option is not None and "value" in params:
-            answered = items((members(answer.result) or {}).get("configOptions"))
-            changed = session.facts.option_chosen(option, params["value"], answered)
-            if changed is not None and not session.options_told > mark:
-                session.publish_update(changed)

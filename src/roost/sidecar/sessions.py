@@ -23,9 +23,11 @@ from roost.sidecar.gen.messages import (
 from roost.sidecar.journal import Kind
 from roost.sidecar.life import LIFE_MOVES, Life
 from roost.sidecar.limits import Gauge
+from roost.sidecar.link import UPDATE
 from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
 from roost.sidecar.naming import key_of
-from roost.sidecar.payloads import decoded, items, renamed, string, update_body
+from roost.sidecar.payloads import renamed
+from roost.sidecar.tracking import TRACKED, Choice, told
 from roost.sidecar.turns import Turns
 from roost.wire.bare import UINTS, uint
 
@@ -79,9 +81,7 @@ class Session:
         self._held: list[bytes] | None = None  # told to callers when a turn's end is durable
         self._holds = 0
         self._caught_up: Wait | None = None
-        self.tellings = 0  # how often the agent itself told a mode or its options, and what it told last
-        self.mode_told = (0, "")
-        self.options_told = 0
+        self.choices: list[Choice] = []  # of callers, which the agent has not answered yet
 
     def move(self, life: Life) -> None:
         if life not in LIFE_MOVES[self.life]:
@@ -118,8 +118,10 @@ class Session:
         for connection in self.audience:
             self._emit(Publish(connection.number, payload))
 
-    def publish_update(self, update: dict[str, Any]) -> None:
-        """A session/update of the sidecar's own. v2 wants the session named; the reference's v1 form does not."""
+    def tell(self, update: dict[str, Any], *, tracked: str | None = None) -> None:
+        """A session/update of the sidecar's own, kept like any other. v2 wants the session named; the reference's v1
+        form does not. `tracked`: its kind, when it says more than what is known here already.
+        """
         params: dict[str, Any] = {"update": update}
         if self.link.launch.by_state:
             params = {"sessionId": self.id, "update": update}
@@ -129,7 +131,7 @@ class Session:
             kind = update["sessionUpdate"]
             self._context.note("warning", f"session {self.id}: a {kind} over line_bytes ({bound}) is not told")
             return
-        self.publish(line)
+        self.noticed(line, UPDATE, tracked)
 
     def publish_exit(self, link: Link, exit_code: int | None, restart: str, count: int) -> None:
         event = AcpAgentExitedEvent(
@@ -157,13 +159,13 @@ class Session:
             return
         if self.journal is None:
             self.publish(line)
-            if update in _TRACKED:
-                self._track(line, update)
+            if update in TRACKED:
+                told(self, line, update)
             return
         self.journal.update(line)
         busy = self.turns.busy
-        if update in _TRACKED:
-            self._track(line, update)
+        if update in TRACKED:
+            told(self, line, update)
         if busy and not self.turns.busy:  # a turn's end is told when all of it is durable
             self._hold()
         self.pass_on(line)
@@ -202,44 +204,16 @@ class Session:
                 self._caught_up = self._context.stage.wait()
             yield self._caught_up
 
+    def turn_began(self) -> None:
+        """The agent says so, of a turn that nobody's prompt began or is known to have begun."""
+        self._context.sessions.began(self)
+
     def turn_ended(self, reason: str | None, usage: Any = None) -> None:
         """Keeps the end of a turn."""
         self.turn_kept = True
         if self.journal is not None:
             self.journal.add(Kind.TURN, {"stopReason": reason, "usage": usage, "call": None})
             self.journal.change(turn_open=False)
-
-    def _track(self, line: bytes, update: str) -> None:
-        body = update_body(line)
-        match update:
-            case "state_update":
-                state = string(body.get("state"))
-                if state is not None:
-                    busy, reason = self.turns.busy, string(body.get("stopReason"))
-                    self.turns.state_told(state, reason)
-                    if self.turns.busy and not busy:  # a turn nobody asked for, or the next of several prompts
-                        self._context.sessions.began(self)
-                    if busy and not self.turns.busy:
-                        self.turn_ended(reason, decoded(body.get("usage")))
-            case "session_info_update" | "usage_update":
-                if self.journal is not None and update == "usage_update":
-                    self.journal.change(usage=msgspec.json.encode(body).decode())
-                elif self.journal is not None and "title" in body:
-                    self.journal.change(title=string(body["title"]))
-            case "current_mode_update":
-                mode = string(body.get("currentModeId"))
-                if mode is not None:
-                    self.facts.mode_chosen(mode)
-                    self.tellings += 1
-                    self.mode_told = (self.tellings, mode)
-                    self.keep_facts()
-            case _:
-                options = items(body.get("configOptions"))
-                if options is not None:
-                    self.facts.options_told(options)
-                    self.tellings += 1
-                    self.options_told = self.tellings
-                    self.keep_facts()
 
     def keep_facts(self) -> None:
         """What GetSessionState tells of a session at rest."""
@@ -310,10 +284,6 @@ class Session:
             agent_capabilities=facts.capabilities,
             agent_info=facts.info,
         )
-
-
-_FACTS = ("current_mode_update", "config_option_update", "config_options_update")
-_TRACKED = frozenset((*_FACTS, "state_update", "session_info_update", "usage_update"))
 
 
 def publish_stderr(context: Context, audience: list[Connection], session_id: str, link: Link, chunk: bytes) -> None:
