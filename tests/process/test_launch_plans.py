@@ -97,6 +97,28 @@ def test_a_missing_runtime_is_said_with_the_way_to_get_it():
         planned(package(), SNAKE, "PYTHON", runtimes=Runtimes(factories={}))
 
 
+def test_each_runtime_says_what_it_lacks_and_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    lacking = runtimes(present=())
+    assert {kind: lacking.missing(kind) for kind in BUILT_IN} == {
+        "JAVA_SCRIPT": "node was not found: install Node.js (Debian: apt install nodejs; else https://nodejs.org)",
+        "PYTHON": "python3 was not found: install Python (Debian: apt install python3; else https://www.python.org)",
+        "WEB_ASSEMBLY": 'the wasmtime package was not found: install it with Roost (pip install "roost[wasm]")',
+    }
+    deno = runtimes("deno", present=()).missing("JAVA_SCRIPT")
+    assert deno == "deno was not found: install Deno (https://deno.com)"
+    other = runtimes("/opt/js", present=()).missing("JAVA_SCRIPT")
+    assert other == "/opt/js was not found: install it, or choose node, bun or deno"
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "wasmtime" or None)
+    assert {kind: runtimes().missing(kind) for kind in BUILT_IN} == dict.fromkeys(BUILT_IN)
+
+
+def test_a_wasm_module_without_its_runtime_is_refused_before_anything_is_started(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ProcessError, match="cannot be run as WEB_ASSEMBLY: the wasmtime package was not found"):
+        planned(package(), b"\0asm", "WEB_ASSEMBLY")
+
+
 def test_runtimes_are_named_as_the_schema_names_them():
     for kind, factory in BUILT_IN.items():
         assert factory(RuntimeSettings()).kind == kind

@@ -148,7 +148,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_every_damage_is_unknown_on_the_wire_and_told_to_people(tmp_path, damage):
+def test_case_016_every_damage_is_unknown_on_the_wire_and_told_to_people(tmp_path, damage):
     root = tmp_path / "root"
     folder = install(root, "pi")
     do, text = DAMAGES[damage]
@@ -187,7 +187,7 @@ def test_the_first_root_wins_also_when_its_package_is_damaged(tmp_path):
     assert packages(tmp_path / "two", tmp_path / "one").find("pi").entrypoint.endswith("two-acp")
 
 
-def test_the_list_is_sorted_over_all_roots_and_holds_each_name_once(tmp_path):
+def test_case_098_the_list_is_sorted_over_all_roots_and_holds_each_name_once(tmp_path):
     for root, name in [("one", "zed"), ("two", "alpha"), ("two", "zed"), ("one", "mid")]:
         install(tmp_path / root, name)
     install(tmp_path / "one", "library", manifest={"name": "library"})
@@ -212,7 +212,7 @@ def test_the_list_is_sorted_over_all_roots_and_holds_each_name_once(tmp_path):
         pytest.param(lambda file: (file.write_text(JS), file.chmod(0o644)), None, id="scripts need no x bit"),
     ],
 )
-def test_installed_is_told_truly(tmp_path, change, missing):
+def test_case_098_installed_is_told_truly(tmp_path, change, missing):
     change(install(tmp_path, "pi") / "agent")
     found = packages(tmp_path).find("pi")
     assert found.installed == (missing is None)

@@ -32,12 +32,12 @@ from roost.process.services import ClientServices, ServiceLimits, allow_all
     ],
 )
 @pytest.mark.parametrize("method", ["fs/read_text_file", "fs/read"])
-async def test_case_72_a_file_is_read_whole_or_by_lines(services, workspace, method, extra, content):
+async def test_case_072_a_file_is_read_whole_or_by_lines(services, workspace, method, extra, content):
     (workspace / "f").write_text("one\nzwölf\nthree\n")
     assert await services.handle(method, {"path": f"{workspace}/f", **extra}) == {"content": content}
 
 
-async def test_case_72_what_was_written_is_read_back(services, workspace):
+async def test_case_072_what_was_written_is_read_back(services, workspace):
     for content in ("", "a", "a\n", "\r\n\r\n", "\0\x01\u2028😀", "x" * 300_000):
         assert await services.handle("fs/write_text_file", {"path": f"{workspace}/f", "content": content}) == {}
         assert await services.handle("fs/read_text_file", {"path": f"{workspace}/f"}) == {"content": content}

@@ -1,4 +1,4 @@
-"""Cases 66 to 74: what an agent asks. The slicing of files (72) is the host-side helper's."""
+"""Cases 66 to 74: what an agent asks. Files (72) are in tests/process/services: the sidecar itself touches none."""
 
 from __future__ import annotations
 
@@ -203,10 +203,8 @@ def test_case_071_an_answer_that_is_none_is_an_error_for_the_agent(text: str) ->
         ),
     ],
 )
-def test_case_072_an_answer_of_the_wrong_kind_is_a_refusal(
-    method: str, wrong: AcpCallbackResponse, heard: Json
-) -> None:
-    """Case 72 is about files, which the sidecar never touches; this is its neighbour in section 5."""
+def test_an_answer_of_the_wrong_kind_is_a_refusal(method: str, wrong: AcpCallbackResponse, heard: Json) -> None:
+    """No case of its own; section 5.1 and 5.2."""
     rig, caller = asked(method, {"options": OPTIONS})
     rig.answer(caller, 1, wrong)
     assert rig.agent.answers() == [{"jsonrpc": "2.0", "id": "q", **heard}]

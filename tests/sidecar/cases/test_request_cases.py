@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from roost.sidecar.gen.messages import AcpAgentStderrEvent, AcpErrorResponse, AcpSessionRequest, AcpSessionRpcResponse
+from roost.sidecar.gen.messages import (
+    AcpAgentStderrEvent,
+    AcpCloseSessionRequest,
+    AcpErrorResponse,
+    AcpGetSessionStateRequest,
+    AcpRequest,
+    AcpSessionRequest,
+    AcpSessionRpcResponse,
+    encode_acp_response,
+)
 from tests.sidecar.rig import Agent, Json, Rig
 
 
@@ -76,16 +86,33 @@ def test_case_042_numbers_of_any_size_reach_the_agent_as_they_were_written() -> 
     assert b'"a":1.0,"b":1e999,"c":123456789012345678901234567890' in written[0]
 
 
-@pytest.mark.parametrize(
-    "method", ["session/prompt", "session/cancel", "session/set_mode", "session/close", "_x", "document/didOpen"]
-)
-def test_case_043_another_callers_session_is_unknown_and_untouched(method: str) -> None:
+ABOUT_A_SESSION: dict[str, Callable[[str], AcpRequest]] = {
+    "read": AcpGetSessionStateRequest,
+    "close": AcpCloseSessionRequest,
+    **{
+        method: lambda session, method=method: AcpSessionRequest(session, method, "{}")  # type: ignore[misc]
+        for method in (
+            "session/prompt",
+            "session/cancel",
+            "session/set_mode",
+            "session/close",
+            "_x",
+            "document/didOpen",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("kind", ABOUT_A_SESSION)
+def test_case_043_another_callers_session_is_unknown_and_untouched(kind: str) -> None:
     rig, caller, session = opened()
     other = rig.connect()
     heard = len(rig.agent.heard)
-    foreign = rig.ask(other, AcpSessionRequest(session, method, "{}"))
+    foreign = rig.ask(other, ABOUT_A_SESSION[kind](session))
     assert foreign == AcpErrorResponse("invalid_state", f"unknown ACP session {session}")
-    assert len(rig.agent.heard) == heard
+    missing = rig.ask(other, ABOUT_A_SESSION[kind]("x" * len(session)))
+    assert encode_acp_response(missing) == encode_acp_response(foreign).replace(session.encode(), b"x" * len(session))
+    assert (len(rig.agent.heard), rig.agent.exited) == (heard, False)
     rig.request(caller, session, "_y")
     assert rig.agent.heard[-1]["id"] == 3
 
