@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sidecar.plain_agents import Plain, answer, begun, prompt
+from tests.sidecar.replays import REPLAY, Talker, slow, told
 from tests.sidecar.rig import Agent, Json, Shelf
-from tests.sidecar.test_replay import REPLAY, Talker, slow, told
 from tests.sidecar.v1_agents import ended
 from tests.simulation.test_found_in_journal import stored
 
