@@ -152,6 +152,18 @@ def test_an_archive_that_is_too_long_is_a_limit(house: House, served: Web) -> No
     assert not house.left_behind()
 
 
+def test_an_agent_that_its_registry_has_dropped_stays_as_it_is(house: House, served: Web) -> None:
+    served.pages["/a.tgz"] = tar_of({"dist/agent": PROGRAM})
+    install(house, f"{served.url}/a.tgz")
+    nothing = read_registry(b'{"agents": []}', "there")
+    outcome = house.installer(registry=lambda: nothing).update("mine")
+    assert (outcome.changed, outcome.record.version) == (False, "1.0.0")
+    assert outcome.note == "it is no longer in there"
+    damaged = read_registry(b'{"agents": [{"id": "mine"}]}', "there")
+    with pytest.raises(CatalogueError, match="entry mine"):
+        house.installer(registry=lambda: damaged).update("mine")
+
+
 def test_an_agent_that_is_not_there_for_this_platform_is_told_with_those_it_is_for(house: House) -> None:
     entry = {
         "id": "mine",

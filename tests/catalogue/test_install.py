@@ -101,6 +101,29 @@ def test_a_program_by_its_path_is_called_as_it_is(house: House, tmp_path: Path) 
     assert run(house, "some-agent") == "--acp a b\n"
 
 
+def test_a_program_whose_path_has_spaces_is_one_word(house: House, tmp_path: Path) -> None:
+    program = tmp_path / "an agent"
+    program.write_text("#!/bin/sh\necho $@\n")
+    program.chmod(0o755)
+    house.installer().install(str(program), name="mine", args=("--acp",))
+    assert run(house, "mine") == "--acp\n"
+
+
+def test_a_program_that_cannot_be_run_is_told_before_it_is_installed(house: House, tmp_path: Path) -> None:
+    program = tmp_path / "some-agent"
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(CatalogueError, match=r"is not executable \(chmod \+x") as caught:
+        house.installer().install(str(program))
+    assert caught.value.code == "unsuitable"
+    assert not (house.root / "pkgs" / "some-agent").exists()
+
+
+def test_the_agent_in_the_box_is_not_to_be_installed(house: House) -> None:
+    with pytest.raises(CatalogueError, match="wren ships with Roost") as caught:
+        house.installer().install("wren")
+    assert caught.value.code == "exists"
+
+
 def test_another_agent_of_that_name_is_only_replaced_when_that_is_wanted(house: House, tmp_path: Path) -> None:
     one, other = agent_folder(tmp_path / "one" / "mine"), agent_folder(tmp_path / "other" / "mine", "9")
     house.installer().install(str(one))

@@ -123,6 +123,20 @@ def test_a_folder_with_a_package_json_is_packed_by_npm(house: House, served: Web
     assert not (house.root / "pkgs/mine/current/node_modules/@me/mine").is_symlink()
 
 
+def test_an_npm_that_only_links_to_a_folder_is_too_old(house: House, tmp_path: Path) -> None:
+    """As npm 6 and 7 do, and 8 in its first releases: the agent would change with its folder, or vanish with it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "package.json").write_text(json.dumps({"name": "@me/mine", "version": "1.0.0", "bin": "x.js"}))
+    npm = tmp_path / "npm"
+    npm.write_text(f"#!/bin/sh\nmkdir -p node_modules/@me && ln -s {folder} node_modules/@me/mine\n")
+    npm.chmod(0o755)
+    with pytest.raises(CatalogueError, match=f"{npm} is too old to install a folder.*npm 9 or later") as caught:
+        house.installer(machine(npm=str(npm))).install(str(folder))
+    assert caught.value.code == "unsuitable"
+    assert not house.left_behind()
+
+
 def test_a_machine_without_npm_is_told_how_to_get_one(house: House) -> None:
     with pytest.raises(CatalogueError, match=r"no-such-npm was not found: install Node\.js") as caught:
         house.installer(machine(npm="no-such-npm")).install("npm:some-agent")

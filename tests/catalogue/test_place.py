@@ -83,8 +83,21 @@ def test_what_another_agents_installation_has_made_is_left_alone(house: House, t
     made.mkdir(parents=True)
     debris = house.root / "pkgs" / ".staging" / "mine@x"
     debris.mkdir()
+    with somebody_has(house.root / "pkgs" / ".locks" / "mine-too"):
+        house.installer().install(str(agent_folder(tmp_path / "mine")))
+        assert house.left_behind() == ["mine-too@x"]
+
+
+def test_what_a_killed_installation_of_another_agent_has_left_is_cleared_away(house: House, tmp_path: Path) -> None:
+    """Nobody may ever ask for that agent again. What has no lock was not made by Roost."""
+    pkgs = house.root / "pkgs"
+    for left in ("other@x/made", "no-lock@x", "something"):
+        (pkgs / ".staging" / left).mkdir(parents=True)
+    (pkgs / ".locks").mkdir()
+    (pkgs / ".locks" / "other").touch()
     house.installer().install(str(agent_folder(tmp_path / "mine")))
-    assert house.left_behind() == ["mine-too@x"]
+    assert house.left_behind() == ["no-lock@x", "something"]
+    assert (pkgs / ".locks" / "other").exists()
 
 
 def test_places_of_work_are_no_agents(house: House, tmp_path: Path) -> None:

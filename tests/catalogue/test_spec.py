@@ -44,6 +44,11 @@ def test_every_form_is_told_apart(text: str, spec: Spec) -> None:
     assert parse_spec(text) == spec
 
 
+def test_a_program_by_its_path_is_one_word_of_a_command(here: Path) -> None:
+    (here / "an agent.js").write_text("")
+    assert parse_spec("./an agent.js") == Spec("command", "'./an agent.js'")
+
+
 def test_a_folder_is_one_that_is_written_as_a_path(here: Path) -> None:
     for text in ("./folder", "folder/", str(here / "folder")):
         assert parse_spec(text) == Spec("folder", os.path.realpath(here / "folder"))

@@ -60,6 +60,8 @@ def _program(program: str, which: Callable[[str], str | None]) -> str:
     if found is None or not os.path.isfile(found):
         where = "" if "/" in program else " on PATH"
         raise CatalogueError(f"the program {program!r} was not found{where}", "unknown")
+    if not os.access(found, os.X_OK):
+        raise CatalogueError(f"the program {found} is not executable (chmod +x would make it so)", "unsuitable")
     return os.path.abspath(found)
 
 

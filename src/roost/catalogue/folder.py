@@ -110,6 +110,12 @@ class NodeFolder:
             raise CatalogueError(f"{self._path / 'package.json'} has no name that npm would take", "damaged")
         self._say(f"npm installs {self._path}")
         install_with_npm(self._machine, folder, str(self._path))
+        if (folder / "node_modules" / package).is_symlink():
+            raise CatalogueError(
+                f"{self._machine.npm()} is too old to install a folder, it only links to it: npm 9 or later is needed "
+                "(npm install -g npm)",
+                "unsuitable",
+            )
         return Built(npm_program(folder, package, self._choice.command), self._choice.args, self._choice.env)
 
 

@@ -70,7 +70,10 @@ class Installer:
 
         CatalogueError or LimitError; then what was there before is there still.
         """
-        chosen = choose(parse_spec(text), self._machine, lambda: self.registry, self._say, command=command, args=args)
+        spec = parse_spec(text)
+        if spec.kind == "registry" and spec.name in SHIPPED_AGENTS and not self.registry.knows(spec.name):
+            raise CatalogueError(f"{spec.name} ships with Roost: there is nothing to install", "exists")
+        chosen = choose(spec, self._machine, lambda: self.registry, self._say, command=command, args=args)
         called = name or chosen.name
         self._check_name(called, chosen)
         with self._locked(called) as place:
@@ -93,8 +96,11 @@ class Installer:
                 return Outcome(have, have.version, False, _unpin(have))
             if have.kind == "command":
                 return Outcome(have, have.version, False, "it is a command line, whose program is kept by others")
+            spec = parse_spec(have.spec)
+            if spec.kind == "registry" and not self.registry.knows(spec.name):
+                return Outcome(have, have.version, False, f"it is no longer in {self.registry.where}")
             chosen = choose(
-                parse_spec(have.spec),
+                spec,
                 self._machine,
                 lambda: self.registry,
                 self._say,
@@ -174,6 +180,7 @@ class Installer:
         try:
             with place.lock(self._machine.settings.lock_timeout, self._say):
                 place.clear()
+                place.clear_after_others()
                 place.check_free()
                 yield place
         except OSError as error:

@@ -33,6 +33,25 @@ def locked(path: Path, name: str, timeout: float, say: Callable[[str], None]) ->
         os.close(handle)
 
 
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Holds the lock when nobody does, and says whether; where there is no such file there is nothing to be locked."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
 def _take(handle: int, name: str, timeout: float, say: Callable[[str], None]) -> None:
     deadline = time.monotonic() + timeout
     told = False

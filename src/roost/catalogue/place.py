@@ -7,7 +7,7 @@
     <root>/pkgs/.staging, .locks       what is being made, and who makes it
 
 A version is made in `.staging` and renamed to its place when it is complete and on the disk. Whatever a program that
-was killed has left there is cleared away by the next one that has the lock.
+was killed has left there is cleared away by the next one that works in this root.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Final
 import msgspec
 
 from roost.catalogue.installed import RECORD_NAME, Record, read_record, write_record
-from roost.catalogue.lock import locked
+from roost.catalogue.lock import locked, locked_if_free
 from roost.catalogue.source import Built
 from roost.errors import CatalogueError
 from roost.process.manifest import MANIFEST_LIMIT
@@ -53,8 +53,12 @@ class Place:
     def _entrypoint(self) -> Path:
         return self.root / "bin" / self.name
 
+    @property
+    def _locks(self) -> Path:
+        return self.root / "pkgs" / ".locks"
+
     def lock(self, timeout: float, say: Callable[[str], None]) -> AbstractContextManager[None]:
-        return locked(self.root / "pkgs" / ".locks" / self.name, self.name, timeout, say)
+        return locked(self._locks / self.name, self.name, timeout, say)
 
     def holds(self) -> bool:
         """Whether there is anything of this name."""
@@ -87,6 +91,15 @@ class Place:
                     path.unlink(missing_ok=True)
             elif name not in used and (path / RECORD_NAME).is_file():
                 shutil.rmtree(path, ignore_errors=True)
+
+    def clear_after_others(self) -> None:
+        """The same for what was half made of agents that nobody works on now: none may ever be asked for again."""
+        for left in _names_in(self._staging):
+            name = left.rpartition("@")[0]
+            if name and name != self.name:
+                with locked_if_free(self._locks / name) as free:
+                    if free:
+                        shutil.rmtree(self._staging / left, ignore_errors=True)
 
     @contextmanager
     def staged(self) -> Iterator[Path]:

@@ -45,6 +45,10 @@ class Registry:
             "unknown",
         )
 
+    def knows(self, name: str) -> bool:
+        """Whether there is an entry of that id, if only one that is no good."""
+        return name in self.entries or name in self.faults
+
     def of_package(self, kind: str, package: str) -> RegistryEntry | None:
         """The entry that installs this package of npm or PyPI, whatever its version."""
         for entry in self.entries.values():

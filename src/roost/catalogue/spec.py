@@ -10,6 +10,7 @@ pypi:NAME[EXTRAS][==VERSION]     a package of PyPI
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -39,7 +40,9 @@ def parse_spec(text: str) -> Spec:
     path = os.path.expanduser(text)
     if ("/" in text or text in (".", "..", "~")) and os.path.isdir(path):
         return Spec("folder", os.path.realpath(path))
-    if any(character.isspace() for character in text.strip()) or ("/" in text and os.path.isfile(path)):
+    if "/" in text and os.path.isfile(path):  # also a path with spaces in it
+        return Spec("command", shlex.quote(path))
+    if any(character.isspace() for character in text.strip()):
         return Spec("command", text)
     if text.startswith("@"):
         raise CatalogueError(f"{text!r} is no agent's name; a package of npm is written npm:{text}", "unknown")
