@@ -23,7 +23,8 @@ from tests.acp.bridge.rig import SERVICES, strictly
 from tests.replay.bridge_play import ShownSession
 from tests.replay.recorded_agent import RecordedAgent, cut
 from tests.replay.recording import Json, Run
-from tests.sidecar.rig import Agent, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent
 
 
 class SidecarPlay:

@@ -9,7 +9,8 @@ from typing import Any
 from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpDeliverAgentOutputRequest, AcpPendingResponse, AcpRequest, AcpResponse
 from roost.sidecar.resumable import Completed, Resumable, Step
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 class EmbeddedRig(Rig):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from roost.sidecar.gen.messages import AcpErrorResponse
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def silent(agent: Agent, message: Json) -> bool:

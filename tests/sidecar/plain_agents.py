@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sidecar.rig import Agent, Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import V1
 
 KEY = {"id": "key", "name": "Key"}

@@ -13,7 +13,8 @@ from roost.sidecar.gen.messages import (
     AcpHostRequestCallbackResponse,
     AcpPermissionCallbackResponse,
 )
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 LINE_LIMIT = 900
 OPTIONS = [{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]

@@ -9,7 +9,9 @@ from roost.acp.view import SessionView
 from roost.sidecar import commands, events
 from tests.acp.views import plain_view, update_of
 from tests.sidecar.plain_agents import Plain, answer, begun, prompt
-from tests.sidecar.rig import Agent, Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import say
 
 REPLAY = {"cwd": "/w", "replayFrom": {"type": "start"}}

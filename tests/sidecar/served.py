@@ -7,7 +7,8 @@ from typing import Any
 from roost.acp.bridge.events import CommandRun, FileWrite
 from roost.errors import RpcError
 from roost.sidecar import commands, events
-from tests.sidecar.rig import Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
 from tests.sidecar.v1_agents import V1, ended, opened
 
 SERVICES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}

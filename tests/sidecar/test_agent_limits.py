@@ -6,7 +6,8 @@ import pytest
 
 from roost.sidecar import events
 from tests.sidecar.limited import opened, refused, warnings
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def test_callbacks_per_session() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from roost.sidecar import events
 from roost.sidecar.gen.messages import AcpAgentExitedEvent, AcpPermissionCallbackResponse
-from tests.sidecar.rig import Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
 
 LOAD = {"loadSession": True}
 CANCELLED = {"stopReason": "cancelled"}

@@ -7,7 +7,8 @@ import pytest
 from roost.sidecar import events
 from roost.sidecar.gen.messages import AcpAgentExitedEvent, AcpErrorResponse, AcpSessionClosedResponse
 from roost.sidecar.life import LIFE_MOVES, Life
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 LOAD = {"loadSession": True}
 

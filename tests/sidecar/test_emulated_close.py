@@ -9,7 +9,8 @@ from roost.sidecar.gen.messages import (
     AcpSessionRequest,
 )
 from tests.sidecar.plain_agents import Plain, alive, answer, begun, prompt
-from tests.sidecar.rig import Json, Shelf
+from tests.sidecar.scripted_agent import Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import LOAD, say, stop_reason
 
 

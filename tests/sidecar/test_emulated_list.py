@@ -20,7 +20,9 @@ from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.naming import key_of
 from roost.wire.decode import decode
 from tests.sidecar.plain_agents import Plain, alive, another, answer, begun
-from tests.sidecar.rig import Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import ended
 
 

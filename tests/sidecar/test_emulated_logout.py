@@ -13,7 +13,9 @@ from roost.sidecar.gen.messages import (
     AcpSessionResumedResponse,
 )
 from tests.sidecar.plain_agents import Plain, alive, another, answer, begun, prompt
-from tests.sidecar.rig import Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import LOAD, ended, say, stop_reason, updates
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpSessionResumedResponse
-from tests.sidecar.rig import Agent, Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 HERE, MISSING = "0123456789abcdef-one", "0123456789abcdef-two"
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpSessionRpcResponse
 from tests.sidecar.plays import LINES
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 SURROGATE = '"\\ud800"'
 # JSON values that trip those who decode without care.

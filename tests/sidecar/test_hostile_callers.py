@@ -21,7 +21,8 @@ from roost.sidecar.gen.messages import (
     encode_acp_response,
 )
 from roost.wire.framing import LengthFramer
-from tests.sidecar.rig import Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Json
 from tests.sidecar.test_hostile_agents import NASTY
 
 

@@ -9,7 +9,8 @@ from roost.sidecar.gen.messages import (
     AcpErrorResponse,
 )
 from tests.sidecar.kept_sessions import PROMPT, accepting, ask_permission, kept, v2_turn
-from tests.sidecar.rig import Agent, Json, create_request
+from tests.sidecar.rig import create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def test_a_conversation_is_kept_in_order_with_its_state() -> None:

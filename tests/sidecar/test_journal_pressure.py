@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from roost.sidecar import events
-from tests.sidecar.rig import Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.shelf import Shelf
 
 
 def kept(**limits: Any) -> tuple[Rig, int]:

@@ -11,7 +11,8 @@ from roost.sidecar.gen.messages import (
     AcpPermissionCallbackResponse,
 )
 from tests.sidecar.kept_sessions import PROMPT, accepting, ask_permission, kept, updates
-from tests.sidecar.rig import Agent, Json, create_request
+from tests.sidecar.rig import create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def test_a_prompt_is_in_the_journal_before_the_agent_hears_of_it() -> None:

@@ -24,7 +24,9 @@ from roost.sidecar.mcp_relay import (
     TellRelay,
     WithdrawRelay,
 )
-from tests.sidecar.rig import Agent, Json, Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 CLOCK = {"type": "acp", "name": "clock", "serverId": "srv-1"}
 

@@ -9,7 +9,9 @@ import pytest
 
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpSessionCreatedResponse
 from roost.sidecar.quirks import Quirks
-from tests.sidecar.rig import Agent, Json, Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 Act = Callable[[Agent, Json], object]
 V1_ANSWER: Json = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def line(message: Any) -> bytes:

@@ -20,7 +20,8 @@ from roost.sidecar.gen.messages import (
     encode_acp_response,
 )
 from tests.sidecar.embedded import EmbeddedRig
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 METHODS = [
     "session/prompt",

@@ -15,7 +15,9 @@ from roost.sidecar.gen.messages import (
     AcpSessionResumedResponse,
 )
 from roost.sidecar.quirks import Quirks
-from tests.sidecar.rig import Agent, Json, Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 KEY = {"API_KEY": "secret"}
 LOGIN = Quirks(authenticate={"api-key": ("API_KEY",)})

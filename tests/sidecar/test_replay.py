@@ -12,7 +12,9 @@ from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpErrorResponse,
 from roost.sidecar.journal import gap
 from tests.sidecar.plain_agents import Plain, answer, begun, prompt
 from tests.sidecar.replays import REPLAY, RESUME_ONLY, Talker, slow, talked, told, view
-from tests.sidecar.rig import Agent, Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import LOAD, ended, say, stop_reason
 
 

@@ -21,7 +21,9 @@ from roost.sidecar.gen.messages import (
     AcpSessionRpcResponse,
 )
 from tests.sidecar.embedded import EmbeddedRig
-from tests.sidecar.rig import Agent, Json, Shelf, create_request
+from tests.sidecar.rig import create_request
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 ONE, TWO = "acp-agent-1", "acp-agent-2"
 PENDING = AcpPendingResponse(ONE)

@@ -9,8 +9,8 @@ import pytest
 from roost.acp.bridge.events import CommandRun
 from roost.errors import RpcError
 from roost.sidecar.gen.messages import AcpPermissionCallback, AcpPermissionCallbackResponse
-from tests.sidecar.rig import Shelf
 from tests.sidecar.served import NOTE, WRITE, answered, finish, served, wish
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import ended
 
 RUN = CommandRun("make test", "/w", {})

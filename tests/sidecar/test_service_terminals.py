@@ -6,7 +6,8 @@ from base64 import b64decode
 
 from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpPermissionCallbackResponse
-from tests.sidecar.rig import Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Json
 from tests.sidecar.served import SERVICES, WRITE, answer_to, answered, ask, finish, served, wish
 from tests.sidecar.v1_agents import LOAD, V1, ended, exits, opened, stop_reason
 

@@ -8,7 +8,8 @@ from roost.errors import RpcError
 from roost.sidecar.gen.messages import AcpPermissionCallback
 from roost.sidecar.quirks import Quirks
 from tests.sidecar.embedded import EmbeddedRig
-from tests.sidecar.rig import Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
 from tests.sidecar.served import NOTE, SERVICES, answer_to, answered, ask, finish, served
 from tests.sidecar.v1_agents import V1, ended, opened
 

@@ -12,7 +12,8 @@ from roost.acp.bridge.events import CommandRun, FileWrite
 from roost.errors import RpcError
 from roost.sidecar import commands, events
 from roost.sidecar.gen.messages import AcpPermissionCallbackResponse
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 from tests.sidecar.v1_agents import LOAD, V1
 
 SERVICES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}

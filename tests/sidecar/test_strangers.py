@@ -28,7 +28,8 @@ from roost.sidecar.gen.messages import (
 )
 from tests.sidecar.embedded import EmbeddedRig
 from tests.sidecar.plain_agents import Plain
-from tests.sidecar.rig import Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.shelf import Shelf
 
 HERE, MISSING = "session-one", "session-two"
 OWNER, STRANGER = 1, 2

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.sidecar.rig import Agent, Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask"}, {"id": "code"}]}
 OPTIONS = [{"id": "speed", "currentValue": "slow"}, {"id": "depth", "currentValue": 1}]

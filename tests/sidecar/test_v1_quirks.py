@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.sidecar.rig import Agent, Json, Rig, Shelf
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import LOAD, V1, ended, exits, say, stop_reason, updates
 
 

@@ -12,7 +12,9 @@ from roost.sidecar.gen.messages import (
     AcpResumeSessionRequest,
     AcpSessionResumedResponse,
 )
-from tests.sidecar.rig import Agent, Json, Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import ANSWERS, LOAD, OPTIONS, V1, ended, exits, opened, say, stop_reason, updates
 
 

@@ -15,7 +15,7 @@ from roost.sidecar.gen.messages import (
 )
 from roost.sidecar.journal import Kind
 from tests.sidecar.kept_sessions import PROMPT, accepting, ask_permission, kept, updates, v2_turn
-from tests.sidecar.rig import Agent, Json
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def test_an_idle_session_falls_asleep_and_the_next_request_wakes_it_natively() -> None:

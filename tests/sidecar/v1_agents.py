@@ -7,7 +7,8 @@ from typing import Any
 from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
 )
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 ANSWERS: dict[str, Any] = {
     "answers 1": {"protocolVersion": 1},

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from roost.sidecar import events
-from tests.sidecar.rig import Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.shelf import Shelf
 
 
 def test_the_agent_of_a_caller_that_left_while_it_started_asks_nobody_and_is_answered() -> None:

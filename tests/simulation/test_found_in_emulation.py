@@ -6,7 +6,8 @@ import pytest
 
 from tests.sidecar.plain_agents import Plain, answer, begun, prompt
 from tests.sidecar.replays import REPLAY, Talker, slow, told
-from tests.sidecar.rig import Agent, Json, Shelf
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import ended
 from tests.simulation.test_found_in_journal import stored
 

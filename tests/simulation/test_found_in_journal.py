@@ -14,7 +14,9 @@ from roost.sidecar.gen.messages import (
     AcpSessionCreatedResponse,
     AcpSessionResumedResponse,
 )
-from tests.sidecar.rig import Agent, Json, Rig, Shelf, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
+from tests.sidecar.shelf import Shelf
 
 NEW = "session/new"
 

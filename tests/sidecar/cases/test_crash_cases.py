@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from roost.sidecar.gen.messages import AcpAgentExitedEvent, AcpErrorResponse
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 LOAD = {"loadSession": True}
 PREFIX = "ACP adapter process acp-agent-{0} exited with code {1} before response id=3; "

@@ -9,7 +9,8 @@ import pytest
 
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpResponse, AcpSessionEvent
 from tests.sidecar.cases.handshakes import answering, created
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def failing(method: str, code: int, message: str | None, data: Any = None) -> Rig:

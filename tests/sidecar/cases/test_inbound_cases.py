@@ -14,7 +14,8 @@ from roost.sidecar.gen.messages import (
     AcpPermissionCallback,
     AcpPermissionCallbackResponse,
 )
-from tests.sidecar.rig import Agent, Json, Rig, create_request
+from tests.sidecar.rig import Rig, create_request
+from tests.sidecar.scripted_agent import Agent, Json
 
 OPTIONS = [
     {"optionId": "yes-1", "name": "Yes", "kind": "allow_once"},
@@ -144,6 +145,12 @@ def test_case_071_a_hosts_error_is_passed_on() -> None:
     assert rig.agent.answers()[0]["error"] == error
 
 
+def test_case_071_an_error_of_null_beside_a_result_is_none() -> None:
+    rig, caller = asked("fs/read_text_file", {})
+    rig.answer(caller, 1, AcpHostRequestCallbackResponse('{"id":"q","error":null,"result":1}'))
+    assert rig.agent.answers() == [{"jsonrpc": "2.0", "id": "q", "result": 1}]
+
+
 @pytest.mark.parametrize(("id", "answered"), [(1, '"1"'), ("1", "1"), (1, "2"), (1, "1.0"), (None, "0"), ("a", "null")])
 def test_case_071_an_answer_with_another_id_is_an_error_for_the_agent(id: Any, answered: str) -> None:
     """Ours: the agent is answered, and the request under way goes on."""
@@ -164,6 +171,10 @@ def test_case_071_an_answer_with_another_id_is_an_error_for_the_agent(id: Any, a
         "[]",
         "5",
         '{"id":"q"}',
+        '{"result":1}',
+        '{"id":true,"result":1}',
+        '{"id":{"q":1},"result":1}',
+        '{"id":1e400,"result":1}',
         '{"id":"q","error":{"code":"x","message":"y"}}',
         '{"id":"q","error":{"code":99999999999,"message":"y"}}',
         '{"id":"q","error":5}',

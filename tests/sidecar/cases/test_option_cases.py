@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sidecar.cases.handshakes import answering, created
-from tests.sidecar.rig import Json
+from tests.sidecar.scripted_agent import Json
 
 MODES = {"currentModeId": "code", "availableModes": []}
 

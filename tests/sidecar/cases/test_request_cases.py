@@ -18,7 +18,8 @@ from roost.sidecar.gen.messages import (
     AcpSessionRpcResponse,
     encode_acp_response,
 )
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def opened(rig: Rig | None = None, **fields: Any) -> tuple[Rig, int, str]:

@@ -12,7 +12,8 @@ from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.launch import Launch
 from roost.sidecar.naming import key_of
 from roost.sidecar.redaction import stored_launch
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 LOAD = {"loadSession": True}
 PREAMBLE = (

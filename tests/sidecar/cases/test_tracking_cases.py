@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.sidecar.rig import Agent, Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Agent, Json
 
 
 def opened(rig: Rig | None = None) -> tuple[Rig, int, str]:

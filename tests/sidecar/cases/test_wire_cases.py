@@ -52,7 +52,8 @@ from roost.sidecar.gen.messages import (
     encode_acp_response,
 )
 from roost.wire.framing import LengthFramer
-from tests.sidecar.rig import Json, Rig
+from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
 
 REQUESTS = [
     AcpCreateSessionRequest("a", AcpRuntimeKind.PYTHON, "/w", ["x"], {"K": "V"}, 1, "{}", "[]", False, "more"),
