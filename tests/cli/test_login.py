@@ -132,6 +132,14 @@ def test_a_login_by_request_lets_the_agent_open_sessions(version: Any, agent: Pa
     assert "hello" in roost("run", command, "text hello").stdout
 
 
+def test_a_login_that_is_a_command_to_type_is_not_told_as_done(agent: Path) -> None:
+    """OpenCode and Copilot name a command in what they say of their login; the first calls it done all the same."""
+    methods = [{"id": "web", "name": "Web", "description": "Run `agent auth login` in the terminal"}]
+    result = roost("login", shlex.join([str(agent), "--v1", "--auth", json.dumps(methods)]), "web")
+    told = "agent takes web for done; of this login it says: Run `agent auth login` in the terminal\n"
+    assert (result.exit_code, result.stdout) == (0, told)
+
+
 def test_a_login_is_told_as_json(agent: Path) -> None:
     (told,) = objects(roost("login", v2(agent), "web", "--json"))
     assert told == {"agent": "agent", "methodId": "web", "kind": "request", "message": "logged in to agent by web"}

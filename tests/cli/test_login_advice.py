@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from roost.catalogue.profiles import known_profiles
 from roost.cli.agents import table
 from roost.cli.catalogue import Agent, agents_of
-from roost.cli.login_advice import login_advice, look_closely
+from roost.cli.login_advice import login_advice, look_closely, own_login
 from roost.daemon.config import Config, DaemonSettings
+from roost.process.packages import CommandLine, Package
 from roost.sidecar.gen.messages import AcpAgentEntry
 from tests.cli.rig import objects, roost
 
@@ -158,6 +160,49 @@ def test_a_turn_that_fails_for_want_of_a_login_says_so_too() -> None:
     result = roost("run", scripted("--v1"), "error -32000 Authentication required")
     assert result.exit_code == 2
     assert "; log in with: roost login " in result.stderr
+
+
+def test_a_turn_that_is_cut_short_for_want_of_a_login_says_so_too() -> None:
+    """What an agent says before it asks for a login has been shown: the turn ends with a reason instead of an error."""
+    result = roost("run", scripted("--v1"), "text sign in first\nerror -32000 Authentication required")
+    assert result.exit_code == 3
+    assert "sign in first" in result.stdout
+    assert "the turn was cut short: _auth_required; log in with: roost login " in result.stderr
+    assert "log in" not in roost("run", scripted("--v1"), "text hm\nerror -32603 no").stderr
+
+
+AUGGIE = next(profile for profile in known_profiles() if profile.id == "auggie")
+
+
+@pytest.mark.parametrize(("on_path", "command"), [(True, "auggie login"), (False, "'/a b/roost/bin/mine' login")])
+def test_the_login_of_an_installed_agent_can_be_typed_as_it_is_told(on_path: bool, command: str) -> None:
+    package = Package("mine", "1", "/a b/roost/bin/mine", Path("/a b/roost"))
+    assert own_login(AUGGIE, package, lambda name: f"/usr/bin/{name}" if on_path else None) == command
+
+
+def test_a_login_that_is_another_programs_is_told_as_it_is() -> None:
+    """`claude /login` is no program of the adapter, and what a command line runs is on PATH or is named by a path."""
+    zed = next(profile for profile in known_profiles() if profile.id == "claude-zed")
+    package = Package("claude-zed", "1", "/roost/bin/claude-zed", Path("/roost"))
+    assert own_login(zed, package, lambda _: None) == "claude /login"
+    assert own_login(AUGGIE, CommandLine("auggie"), lambda _: None) == "auggie login"
+    assert own_login(None, package) == ""
+
+
+def test_an_installed_agent_with_a_login_of_its_own_is_listed_with_its_path(
+    own: dict[str, str], tmp_path: Path
+) -> None:
+    root = tmp_path / "data" / "roost"
+    folder = root / "pkgs" / "auggie" / "1"
+    made = program(folder / "node_modules" / "@augmentcode" / "auggie" / "cli.js", "#!/usr/bin/env node\n")
+    folder.parent.joinpath("current").symlink_to("1")
+    manifest = {"name": "auggie", "version": "1", "agent": {"acpEntrypoint": "auggie"}}
+    (folder / "agentos-package.json").write_text(json.dumps(manifest))
+    (root / "bin").mkdir()
+    (root / "bin" / "auggie").symlink_to(made)
+    told = f"auggie needs AUGMENT_SESSION_AUTH or a login: {root}/bin/auggie login"
+    assert listed("auggie")["hint"] == told
+    assert login_advice("auggie", Config(), {}, own) == told
 
 
 def test_another_error_has_no_such_advice() -> None:

@@ -105,6 +105,11 @@ def test_the_prompt_is_read_from_standard_input() -> None:
         (["run", "x", "y", "--env", "=1"], "", "a variable needs a name"),
         (["run", "x", "y", "--env", "NO_SUCH_THING"], "", "there is no such variable here"),
         (["run", "no-such-agent", "y"], "", "there is no agent 'no-such-agent', and no such program on PATH"),
+        (
+            ["run", "mistral-vibe", "y"],
+            "",
+            "there is no agent 'mistral-vibe', and no such program on PATH; `roost install",
+        ),
         (["run", "no-such-program --acp", "y"], "", "the program 'no-such-program' was not found on PATH"),
         (["run", "/no/such/program", "y"], "", "the program /no/such/program does not exist"),
         (["run", "say 'hi", "y"], "", "cannot be split into words: no closing quotation"),
@@ -238,10 +243,10 @@ def test_a_prompt_over_the_limit_is_refused_by_name() -> None:
 
 
 def test_a_turn_is_cancelled_when_the_time_is_up() -> None:
-    status, out, err = run("wait", "--timeout", "0.5")
+    status, out, err = run("wait", "--timeout", "3.5")
     assert status == 3
     assert "Turn ended: cancelled" in out
-    assert err.count("the time was up (--timeout 0.5)") == 2
+    assert err.count("the time was up (--timeout 3.5)") == 2
 
 
 def test_what_an_agent_prints_beside_the_protocol_does_no_harm() -> None:

@@ -43,10 +43,11 @@ def _name(name: str, agents: Sequence[Agent], which: Which) -> str:
             raise Failure(ExitStatus.AGENT_FAILED, f"agent {name} cannot be run: {agent.reason}")
     if which(name) is not None:
         return _command([name], which)
-    raise Failure(
-        ExitStatus.USAGE,
-        f"there is no agent {name!r}, and no such program on PATH; `roost agents` lists what can be run",
-    )
+    from roost.catalogue.registry import shipped_registry
+
+    known = shipped_registry().knows(name)
+    help = f"`roost install {name}` brings it" if known else "`roost agents` lists what can be run"
+    raise Failure(ExitStatus.USAGE, f"there is no agent {name!r}, and no such program on PATH; {help}")
 
 
 def _command(words: Sequence[str], which: Which) -> str:

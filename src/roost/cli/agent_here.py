@@ -13,6 +13,7 @@ from roost.catalogue.profiles_match import identity_of
 from roost.cli.agent_argument import agent_type_of
 from roost.cli.catalogue import agents_here
 from roost.cli.configuration import daemon_settings
+from roost.cli.login_advice import own_login
 from roost.cli.status import ExitStatus, Failure
 from roost.daemon.catalogue import runtime_of
 from roost.daemon.config import Config
@@ -28,13 +29,17 @@ from roost.sidecar.quirks import Quirks
 
 @dataclass(frozen=True)
 class AgentHere:
-    """An agent that can be started. `name` is what to call it; `argument` what the user called it."""
+    """An agent that can be started. `name` is what to call it; `argument` what the user called it.
+
+    `own_login` is the command it is logged in with where it cannot be asked to; empty: none is known.
+    """
 
     name: str
     argument: str
     plan: SpawnPlan
     profile: Profile | None
     quirks: Quirks
+    own_login: str = ""
 
 
 def agent_here(
@@ -72,7 +77,8 @@ def agent_here(
     except (ProcessError, SidecarError) as error:
         raise Failure(ExitStatus.AGENT_FAILED, f"agent {name} cannot be run: {error}") from error
     identity, profiles = identity_of(found, plan.env, plan.cwd), Profiles(config.quirks)
-    here = AgentHere(name, argument, plan, profiles.find(identity), profiles.quirks(identity))
+    profile = profiles.find(identity)
+    here = AgentHere(name, argument, plan, profile, profiles.quirks(identity), own_login(profile, found))
     _check_needs(here)
     return here
 

@@ -39,6 +39,9 @@ _CANCEL_PATIENCE = Limits().cancel_grace + Limits().reap_timeout
 # An answer has to be at the daemon before it gives up waiting for it.
 _ANSWER_MARGIN = 1.0
 
+# How a turn ends whose agent of v1 asked for a login after it had begun (docs/bridge.md).
+_WANTS_LOGIN = "_auth_required"
+
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be done. `policy` ASK comes with a keyboard. `timeout` in seconds, from the start.
@@ -115,7 +118,8 @@ class Errand:
         status = ExitStatus.CUT_SHORT if self._cut else status_of(outcome)
         self._view.settle()
         if status is ExitStatus.CUT_SHORT:
-            say(self._cut or f"the turn was cut short: {outcome.stop_reason}")
+            advice = f"; {self._login_advice()}" if outcome.stop_reason == _WANTS_LOGIN else ""
+            say(self._cut or f"the turn was cut short: {outcome.stop_reason}{advice}")
         self._view.ended(outcome, status)
         self._advise()
         return status
@@ -154,8 +158,9 @@ class Errand:
 
     def _advice(self, error: RoostError) -> str:
         """What helps against an error that is for want of a login."""
-        if not wants_login(error):
-            return ""
+        return self._login_advice() if wants_login(error) else ""
+
+    def _login_advice(self) -> str:
         from roost.cli.login_advice import login_advice
 
         return login_advice(self._agent_name, self._order.wanted.config, self._order.env, os.environ)

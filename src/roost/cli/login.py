@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ LOGIN_NAMES = (
     "SSH_CONNECTION",
     "SSH_TTY",
 )
+
+# `opencode auth login`: something to type.
+_COMMAND = re.compile(r"`[^`\s]+ [^`]+`")
 
 
 def login_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,7 +137,7 @@ async def _log_in(here: AgentHere, client: Client, method_id: str) -> tuple[Meth
         raise _refused(here, method, error) from error
     except (ProcessError, LocalProtocolError) as error:
         raise Failure(ExitStatus.AGENT_FAILED, f"the login {method_id} of {here.name} failed: {error}") from error
-    return method, f"logged in to {here.name} by {method_id}"
+    return method, _done(here, method)
 
 
 def _require_terminal(here: AgentHere, method: Method) -> None:
@@ -156,10 +160,16 @@ def _require_variables(here: AgentHere, method: Method) -> None:
         raise Failure(ExitStatus.USAGE, sentence)
 
 
+def _done(here: AgentHere, method: Method) -> str:
+    """Several agents call a login done that is a command to be typed elsewhere, and name it in its description."""
+    if method.kind == "request" and _COMMAND.search(method.description):
+        return f"{here.name} takes {method.method_id} for done; of this login it says: {method.description}"
+    return f"logged in to {here.name} by {method.method_id}"
+
+
 def _refused(here: AgentHere, method: Method, error: RpcError) -> Failure:
     """Several agents offer a login that is done elsewhere, and say where in its description."""
-    command = "" if here.profile is None else here.profile.login
-    where = f"; it is done with: {command}" if command else ""
+    where = f"; it is done with: {here.own_login}" if here.own_login else ""
     said = f"; of this login it says: {method.description}" if method.description else ""
     sentence = (
         f"the login {method.method_id} of {here.name} failed: {error.message} (error {error.code}){where or said}"
@@ -195,8 +205,7 @@ def _table(here: AgentHere, methods: Sequence[Method]) -> Iterator[str]:
     from roost.acp.view_text import reveal
 
     if not methods:
-        login = "" if here.profile is None else here.profile.login
-        yield f"{here.name} offers no login{f'; it has one of its own: {login}' if login else ''}"
+        yield f"{here.name} offers no login{f'; it has one of its own: {here.own_login}' if here.own_login else ''}"
         return
     rows = [("METHOD", "KIND", "WHAT")]
     rows += [(method.method_id, _KINDS[method.kind], _what(method)) for method in methods]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -19,9 +20,11 @@ from roost.daemon.config import Config
 from roost.errors import ProcessError, SidecarError
 from roost.process.environment import inherited_names
 from roost.process.launch import plan_agent
-from roost.process.packages import Package, Packages
+from roost.process.packages import CommandLine, Package, Packages
 from roost.process.runtimes.registry import Runtimes
 from roost.sidecar.gen.messages import AcpRuntimeKind
+
+Which = Callable[[str], str | None]
 
 
 def login_advice(argument: str, config: Config, given: Mapping[str, str], own: Mapping[str, str]) -> str:
@@ -29,14 +32,25 @@ def login_advice(argument: str, config: Config, given: Mapping[str, str], own: M
 
     `own` is the environment of whoever runs it: a key in it that the agent does not get is the likeliest mistake.
     """
-    name, profile = _known(argument, config, own)
+    name, profile, command = _known(argument, config, own)
     inherited = {variable: own[variable] for variable in inherited_names(own, config.daemon.let_through)}
-    command = f"roost login {shlex.quote(argument)}"
-    if profile is not None and profile.login:
-        command = profile.login
+    command = command or f"roost login {shlex.quote(argument)}"
     at_hand = {variable for variable, value in own.items() if value}
     hint = hint_of(name, profile, {**inherited, **given}, at_hand=at_hand, advice=command)
     return hint or f"log in with: {command}"
+
+
+def own_login(profile: Profile | None, agent: Package | CommandLine, which: Which = shutil.which) -> str:
+    """The command that logs in to an agent that cannot be asked to, as it can be typed here; empty for none.
+
+    What `roost install` brought is not on PATH: its program is named by its path.
+    """
+    if profile is None or not profile.login:
+        return ""
+    program, space, rest = profile.login.partition(" ")
+    if isinstance(agent, Package) and program in profile.programs and which(program) is None:
+        program = shlex.quote(agent.entrypoint)
+    return f"{program}{space}{rest}"
 
 
 def look_closely(config: Config, own: Mapping[str, str]) -> Callable[[Package, Agent], Agent]:
@@ -69,15 +83,24 @@ def _needs_of(
     except ProcessError:
         return []  # said better by whoever starts it
     found = look_at(plan.argv, plan.env, plan.cwd)
-    return needs(package.name, profile, found, plan.env, at_hand={name for name, value in own.items() if value})
+    return needs(
+        package.name,
+        profile,
+        found,
+        plan.env,
+        at_hand={name for name, value in own.items() if value},
+        advice=own_login(profile, package),
+    )
 
 
-def _known(argument: str, config: Config, own: Mapping[str, str]) -> tuple[str, Profile | None]:
-    """What to call the agent, and what is known of it; nothing, where it cannot even be found."""
+def _known(argument: str, config: Config, own: Mapping[str, str]) -> tuple[str, Profile | None, str]:
+    """What to call the agent, what is known of it, and its own login; nothing, where it cannot even be found."""
     profiles = Profiles(config.quirks)
     try:
         agent = Packages(daemon_settings(config, own)["roots"]).resolve(argument)
     except SidecarError:
-        return argument, profiles.find(Identity(name=argument, program=argument))
+        profile = profiles.find(Identity(name=argument, program=argument))
+        return argument, profile, "" if profile is None else profile.login
     profile = profiles.find(identity_of(agent, own, os.getcwd()))
-    return argument if isinstance(agent, Package) else os.path.basename(agent.program), profile
+    name = argument if isinstance(agent, Package) else os.path.basename(agent.program)
+    return name, profile, own_login(profile, agent)
