@@ -18,10 +18,10 @@ from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
 from roost.errors import CodecError, LocalProtocolError, RpcError, format_path
 from roost.rpc.messages import AUTH_REQUIRED, INVALID_REQUEST, METHOD_NOT_FOUND
 from roost.sdk.connection import Connection
+from roost.sdk.first_words import RequestedVersion
 from roost.sdk.handlers import invalid_params, undecodable
 from roost.sdk.incoming import Incoming
 from roost.wire.decode import decode
-from roost.wire.model import Uint16
 
 if TYPE_CHECKING:
     from roost.sdk.agent import Agent
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from roost.sdk.mcp_channel import McpChannel
 
 log = logging.getLogger("roost.agent")
-
-
-class _Version(msgspec.Struct):
-    version: Uint16 = msgspec.field(name="protocolVersion")
 
 
 class _V1Client(msgspec.Struct):
@@ -108,7 +104,7 @@ class AgentLink:
             raise RpcError(INVALID_REQUEST, "Invalid request: initialize was answered already")
         try:
             # INI-5: the version first; only then is it known what shape the rest has.
-            requested = decode(_Version, params).version
+            requested = decode(RequestedVersion, params).version
             if requested <= V1.version:
                 info, capabilities = _v1_info(params), v2.ClientCapabilities()
             else:

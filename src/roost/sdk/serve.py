@@ -12,12 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import msgspec
-
 from roost.acp.dialect import V1
-from roost.errors import CodecError
-from roost.rpc.messages import peek
-from roost.transport.messages import MessageChannel, MessageListener
+from roost.sdk.first_words import FirstWords
+from roost.transport.messages import MessageChannel
 
 if TYPE_CHECKING:
     from roost.sdk.agent import Agent
@@ -44,7 +41,7 @@ async def serve(
 ) -> None:
     """Serves one connection to its end.
 
-    `bridge` translates for a client whose first message asks for version 1; without one such a client is answered our
+    `bridge` translates for a client whose `initialize` asks for version 1; without one such a client is answered our
     version, and may leave (INI-3).
     """
     if bridge is not None:
@@ -95,111 +92,8 @@ def _leave() -> None:
 
 
 async def choose_dialect(channel: MessageChannel, bridge: Bridge) -> MessageChannel:
-    """The channel to serve: itself, or bridged when the first message on it asks for version 1 (INI-5)."""
-    first = _FirstMessages(channel)
+    """The channel to serve: itself, or bridged when its client asks for version 1 (INI-5). Waits for `initialize`."""
+    first = FirstWords(channel)
     channel.open(first)
-    await first.arrived.wait()
-    return bridge(first) if first.messages and _asks_for_v1(first.messages[0]) else first
-
-
-class _Initialize(msgspec.Struct):
-    version: int = msgspec.field(name="protocolVersion")
-
-
-_decode_initialize = msgspec.json.Decoder(_Initialize).decode
-
-
-def _asks_for_v1(message: bytes) -> bool:
-    try:
-        envelope = peek(message)
-        if envelope.method != "initialize" or not isinstance(envelope.params, msgspec.Raw):
-            return False
-        return _decode_initialize(envelope.params).version == V1.version
-    except (CodecError, msgspec.DecodeError):
-        return False
-
-
-class _FirstMessages:
-    """A channel that was looked into: what was seen is delivered all the same, and then it is the channel itself."""
-
-    def __init__(self, channel: MessageChannel) -> None:
-        self._channel = channel
-        self._listener: MessageListener | None = None
-        self._ended = False
-        self._closed: tuple[Exception | None] | None = None
-        self.messages: list[bytes] = []
-        self.arrived = asyncio.Event()
-
-    # ---- as a listener of the channel, until somebody listens here
-
-    def received(self, messages: list[bytes]) -> None:
-        if self._listener is not None:
-            self._listener.received(messages)
-            return
-        self.messages += messages
-        self._channel.pause_reading()
-        self.arrived.set()
-
-    def overflowed(self, count: int, limit: int) -> None:
-        if self._listener is not None:
-            self._listener.overflowed(count, limit)
-
-    def congested(self) -> None:
-        if self._listener is not None:
-            self._listener.congested()
-
-    def eased(self) -> None:
-        if self._listener is not None:
-            self._listener.eased()
-
-    def ended(self) -> None:
-        self._ended = True
-        self.arrived.set()
-        if self._listener is not None:
-            self._listener.ended()
-
-    def closed(self, error: Exception | None) -> None:
-        self._closed = (error,)
-        self.arrived.set()
-        if self._listener is not None:
-            self._listener.closed(error)
-
-    # ---- as a channel
-
-    @property
-    def peer(self) -> str:
-        return self._channel.peer
-
-    @property
-    def queued(self) -> int:
-        return self._channel.queued
-
-    def open(self, listener: MessageListener) -> None:
-        asyncio.get_running_loop().call_soon(self._hand_over, listener)
-
-    def _hand_over(self, listener: MessageListener) -> None:
-        self._listener = listener
-        seen, self.messages = self.messages, []
-        if seen:
-            listener.received(seen)
-        if self._ended:
-            listener.ended()
-        if self._closed is not None:
-            listener.closed(self._closed[0])
-        else:
-            self._channel.resume_reading()
-
-    def send(self, messages: list[bytes]) -> None:
-        self._channel.send(messages)
-
-    def pause_reading(self) -> None:
-        self._channel.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._channel.resume_reading()
-
-    def close(self) -> None:
-        self._channel.close()
-
-    def abort(self) -> None:
-        self._channel.abort()
+    await first.known.wait()
+    return bridge(first) if first.version == V1.version else first
