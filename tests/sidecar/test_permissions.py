@@ -42,7 +42,8 @@ def selected(result: bytes) -> str | None:
         return None
     assert set(answer) == {"outcome", "optionId"}
     assert answer["outcome"] == "selected"
-    chosen: str = answer["optionId"]
+    chosen = answer["optionId"]
+    assert isinstance(chosen, str)
     return chosen
 
 

@@ -30,7 +30,7 @@ from roost.sidecar.gen.messages import (
 from roost.sidecar.journal import Kind
 from roost.sidecar.limits import Gauge
 from roost.sidecar.mcp_relay import MESSAGE as MCP_MESSAGE
-from roost.sidecar.payloads import UNREADABLE, compact
+from roost.sidecar.payloads import UNREADABLE, compact, members, renamed
 from roost.sidecar.redaction import redact_params
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Asks:
         self._gauge = Gauge("callbacks_per_session", context.limits.callbacks_per_session, context.warn)
         self.journal: Journal | None = None  # of the session, where it is kept
         self.session_id = session_id
+        self.live_id = session_id  # what the agent calls it
         self.audience = audience
         self.last_settled = context.stage.now
 
@@ -82,7 +83,9 @@ class Asks:
         return len(self._open)
 
     def put(self, inbound: Inbound) -> None:
-        """Asks every connection that hears the session; the first answer counts."""
+        """Asks every connection that hears the session, by the name they know; the first answer counts."""
+        if self.session_id and self.live_id != self.session_id:
+            inbound = _renamed(inbound, self.live_id, self.session_id)
         ask = Ask(self, inbound)
         if self._closed is not None:
             self._refuse(ask, self._closed, cancelled=True)
@@ -236,6 +239,14 @@ class Asks:
             self._link.fail(inbound.token, RpcError(REQUEST_CANCELLED, f"{inbound.method}: {why}"))
         else:
             self._link.fail(inbound.token, method_not_found(inbound.method))
+
+
+def _renamed(inbound: Inbound, live_id: str, session_id: str) -> Inbound:
+    line = renamed(inbound.line, live_id, session_id)
+    if line is inbound.line:
+        return inbound
+    params = (members(line) or {}).get("params")
+    return msgspec.structs.replace(inbound, line=line, params=None if params is None else bytes(params))
 
 
 def method_not_found(method: str) -> RpcError:

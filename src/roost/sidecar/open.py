@@ -165,7 +165,7 @@ def adopt(
         subject = f"what {link.process} tells of its session does not fit in an answer"
         raise limit_exceeded("max_frame_bytes", limits.max_frame_bytes, subject)
     session = Session(context, session_id, connection.caller, link, bootstrap.asks, facts)
-    session.live_id = live_id or session_id
+    session.goes_by(live_id or session_id)
     link.sink = session
     for hearer in session.audience:
         hearer.hears[session] = None

@@ -123,6 +123,7 @@ def reattach(context: Context, session: Session) -> Conversation[str]:
             raise RoostError(CLOSED)
         bootstrap = spawn(context, launch, session.id, session.audience, replays=True)
         bootstrap.link.alias = session.link.alias
+        bootstrap.asks.live_id = session.live_id
         session.starting = bootstrap.link
         met.append(bootstrap)
         return bootstrap

@@ -67,7 +67,7 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
         replayed = 0 if known is None or attached is None else len(bootstrap.notifications)
         if attached is not None:
             mode, session = NATIVE, adopt(context, bootstrap, connection, request.session_id, attached, record=known)
-            session.live_id = session_id
+            session.goes_by(session_id)
             if session.journal is not None:
                 session.journal.change(closed=False, launch=launch_to_keep(session, known, decoy=is_decoy))
         else:
@@ -126,6 +126,7 @@ def attach(
     method = native_method(bootstrap)
     if method is None:
         return None
+    bootstrap.asks.live_id = session_id
     params = attach_params(session_id, launch)
     if launch.by_state and (link.v1 is None or link.v1.attaches("load")):
         params["replayFrom"] = {"type": "start"}

@@ -90,6 +90,10 @@ class Session:
         if life in (Life.CLOSING, Life.ENDED):
             self.ending.resolve()
 
+    def goes_by(self, live_id: str) -> None:
+        """What the agent calls the session."""
+        self.live_id = self.asks.live_id = live_id
+
     @property
     def agent_type(self) -> str:
         return self.link.launch.agent_type

@@ -85,6 +85,7 @@ def attach_record(
     launch = bootstrap.link.launch
     method = native_method(bootstrap)
     if method is not None:
+        bootstrap.asks.live_id = record.live_id
         if record.launch.decoy:
             bootstrap.link.alias = disguise(record.live_id, record.name)
         answer = yield from bootstrap.ask(method, attach_params(record.live_id, launch), "session_open_timeout")
@@ -92,7 +93,7 @@ def attach_record(
         if answer.error is None:
             attached = result_members(method, answer.result)
             session = adopt(context, bootstrap, connection, record.name, attached, record=record)
-            session.live_id = record.live_id
+            session.goes_by(record.live_id)
             return session, NATIVE
         if not is_unknown_session(answer.error, record.name if record.launch.decoy else record.live_id):
             context.note("warning", f"session {record.name}: {method} failed, starting over: {answer.error}")
@@ -102,7 +103,7 @@ def attach_record(
         bootstrap.link.v1.keep_apart()
     fresh = yield from bootstrap.request("session/new", params, "session_open_timeout")
     session = adopt(context, bootstrap, connection, record.name, fresh, record=record)
-    session.live_id = string(fresh.get("sessionId")) or bootstrap.process
+    session.goes_by(string(fresh.get("sessionId")) or bootstrap.process)
     if record.launch.decoy and session.journal is not None:
         session.journal.change(launch=msgspec.structs.replace(record.launch, decoy=False))
     if isinstance(transcript, str):

@@ -83,6 +83,7 @@ def test_case_067_without_options_the_plain_word_is_meant(params: Any) -> None:
         ({"permissionId": "p-7"}, "p-7"),
         ({}, "permission"),
         ({"permissionId": 7}, "permission"),
+        ({"permissionId": "x" * 1024}, "x" * 1024),
         ({"permissionId": "x" * 1025}, "permission"),
         (None, "permission"),
     ],
