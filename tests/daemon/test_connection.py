@@ -1,15 +1,17 @@
-"""A caller's connection: what waits for it is watched."""
+"""A caller's connection: what waits for it is watched, and it has to say who it is."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
 import pytest
 
 from roost.daemon.connection import CallerConnection, Reception
-from roost.sidecar.gen.frames import Hello, encode_frame
+from roost.sidecar.gen.frames import Frame, Hello, Refused, decode_frame, encode_frame
 from roost.sidecar.limits import Limits
+from roost.wire.framing import LengthFramer
 
 
 class Line:
@@ -19,12 +21,24 @@ class Line:
 
     def __init__(self) -> None:
         self.waiting = 0
+        self.sent = b""
+        self.closed = asyncio.Event()
 
     def send(self, data: bytes) -> None:
         self.waiting += len(data)
+        self.sent += data
 
     def resume_reading(self) -> None:
         pass
+
+    def close(self) -> None:
+        self.closed.set()
+
+    def abort(self) -> None:
+        pass
+
+    def told(self) -> list[Frame]:
+        return [decode_frame(body) for body in LengthFramer().feed(self.sent)]
 
 
 class NoDriver:
@@ -57,3 +71,27 @@ async def test_what_waits_for_a_caller_is_warned_of_at_80_percent(caplog: pytest
         channel.waiting = 200
         connection.eased()
         assert len(told(700)) == 2
+
+
+def met(**limits: Any) -> tuple[CallerConnection, Any]:
+    driver: Any = NoDriver()
+    channel: Any = Line()
+    connection = CallerConnection(Reception(driver, Limits(**limits), server="roost", uid=None, token=None))
+    connection.opened(channel)
+    return connection, channel
+
+
+async def test_who_has_not_said_hello_in_time_is_refused_by_the_name_of_the_setting() -> None:
+    _, channel = met(hello_timeout=0.01)
+    async with asyncio.timeout(20):
+        await channel.closed.wait()
+    assert channel.told() == [Refused(0, "timeout", "no complete Hello within 0.01 s (hello_timeout)")]
+
+
+async def test_who_has_said_hello_has_all_the_time_in_the_world() -> None:
+    connection, channel = met(hello_timeout=3600.0)
+    deadline = connection._deadline
+    assert deadline is not None
+    connection.received([encode_frame(Hello(1, "test", None, None))])
+    assert deadline.cancelled()
+    assert not channel.closed.is_set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -219,6 +220,25 @@ async def test_an_output_of_exactly_the_bound_is_shown_whole(runner: LocalRunner
 
 
 # ---- the end
+
+
+async def test_what_fills_up_is_warned_of_by_the_name_of_its_setting_and_what_is_full_is_refused(
+    runner: LocalRunner, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Engine(runner, root, service_requests=5, service_write_bytes=100)
+    with caplog.at_level(logging.WARNING, "roost.daemon"):
+        assert await engine.ask("fs/write_text_file", path=f"{root}/f", content="x" * 80) == {}
+        terminal = await engine.ask("terminal/create", command="sleep 600")
+        for _ in range(5):
+            engine.begin("terminal/wait_for_exit", **terminal)
+        refused = await engine.ask("terminal/output", **terminal)
+    assert refused.data == {"limit": "service_requests", "bound": 5}
+    assert [record.message for record in caplog.records] == [
+        f"{PROCESS}: service_write_bytes is 80 % full: 80 of 100",
+        f"{PROCESS}: service_requests is 80 % full: 4 of 5",
+    ]
+    async with asyncio.timeout(PATIENCE):
+        await engine.services.close()
 
 
 async def test_the_end_answers_what_is_open_and_ends_what_runs(engine: Engine, runner: LocalRunner, root: Path) -> None:

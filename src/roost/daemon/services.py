@@ -169,6 +169,7 @@ class _Place:
                 terminal_ids=place.terminals,
                 may_write=self._may_write,
                 may_run=self._may_run,
+                warn=self._warn,
             )
 
         # It looks where the roots really are, and what an agent has mounted there may never answer.
@@ -180,6 +181,12 @@ class _Place:
         finally:
             thread.shutdown(wait=False)
         return self._services
+
+    def _warn(self, limit: str, observed: int, bound: int) -> None:
+        setting = _SETTINGS.get(limit)
+        if setting is not None:  # else a bound that follows from the others
+            percent = observed * 100 // bound
+            log.warning("%s: %s is %d %% full: %d of %d", self._process, setting, percent, observed, bound)
 
     async def _opened(self) -> ClientServices:
         try:

@@ -15,6 +15,7 @@ from roost.process.environment import FORCED, agent_environment
 from roost.process.local import LocalRunner
 from roost.process.services import faults, files
 from roost.process.services.disk import Disk
+from roost.process.services.levels import Levels, Warn
 from roost.process.services.limits import ServiceLimits
 from roost.process.services.params import Params
 from roost.process.services.policy import MayRun, MayWrite, is_allowed
@@ -41,6 +42,7 @@ class ClientServices:
     need before they write one. `runner` is shared with others and stays open; None: one of its own. `on_terminal`
     hears what every terminal does; `terminal_ids` is what their ids begin with. `durable`: a write is answered when it
     is on the disk. `terminal_input`: whether commands have an open stdin; None: those created with `cols` or `rows` do.
+    `warn` hears of bounds that are 80 % full; None: the log does.
 
     ConfigError: no roots, one that is not absolute, or no such `missing_file`.
     """
@@ -59,10 +61,12 @@ class ClientServices:
         may_run: MayRun | None = None,
         durable: bool = False,
         terminal_input: bool | None = None,
+        warn: Warn | None = None,
     ) -> None:
         if missing_file not in ("error", "empty"):
             raise ConfigError(f"missing_file has to be error or empty, not {missing_file!r}")
         self.limits: Final = limits or ServiceLimits()
+        self._levels = Levels(self.limits, warn)
         self._roots = Roots(roots, self.limits)
         self._disk = Disk()
         self._runner = runner or LocalRunner()
@@ -80,6 +84,7 @@ class ClientServices:
             self._disk,
             command_environment() if env is None else dict(env),
             self.limits,
+            self._levels,
             self._runner,
             may_run,
             self._watchers.terminal,
@@ -140,6 +145,7 @@ class ClientServices:
         if self._open_requests >= self.limits.open_requests:
             raise faults.limit_reached(LimitError("open_requests", self.limits.open_requests))
         self._open_requests += 1
+        self._levels.watch("open_requests", self._open_requests)
         try:
             return await operation(Params(method, params))
         except RpcError:
@@ -151,6 +157,7 @@ class ClientServices:
             raise faults.internal() from None
         finally:
             self._open_requests -= 1
+            self._levels.watch("open_requests", self._open_requests)
 
     # ---- for the host
 
@@ -195,11 +202,13 @@ class ClientServices:
                 return files.read(place, first, count, base64, self.limits)
 
         try:
-            return {"content": await self._disk.run(path, read)}
+            content = await self._disk.run(path, read)
         except faults.Missing:
             if self._missing_is_empty:
                 return {"content": ""}
             raise
+        self._levels.watch("read_bytes", files.told_size(content, self.limits))
+        return {"content": content}
 
     async def _write(self, params: Params) -> dict[str, Any]:
         path, content = params.path(), params.content("content")
@@ -208,6 +217,8 @@ class ClientServices:
         if self._waiting_bytes + len(content) > self.limits.waiting_write_bytes:
             raise LimitError("waiting_write_bytes", self.limits.waiting_write_bytes)
         self._waiting_bytes += len(content)
+        self._levels.watch("write_bytes", len(content))
+        self._levels.watch("waiting_write_bytes", self._waiting_bytes)
         try:
             wanted = await self._disk.run(path, lambda: self._locate(path))
             if not await is_allowed(self._may_write, wanted):
@@ -224,6 +235,7 @@ class ClientServices:
             await self._disk.run(path, write)
         finally:
             self._waiting_bytes -= len(content)
+            self._levels.watch("waiting_write_bytes", self._waiting_bytes)
         return {}
 
     async def _announce(self, asked: str, path: str) -> None:

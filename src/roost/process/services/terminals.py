@@ -11,6 +11,7 @@ from roost.errors import LimitError, ProcessError, RpcError
 from roost.process.base import Runner
 from roost.process.services import commands, faults
 from roost.process.services.disk import Disk
+from roost.process.services.levels import Levels
 from roost.process.services.limits import ServiceLimits
 from roost.process.services.params import Params
 from roost.process.services.policy import MayRun, TerminalCommand, is_allowed
@@ -31,6 +32,7 @@ class Terminals:
         disk: Disk,
         env: Mapping[str, str],
         limits: ServiceLimits,
+        levels: Levels,
         runner: Runner,
         may_run: MayRun | None,
         observer: TerminalObserver | None,
@@ -41,6 +43,7 @@ class Terminals:
         self._disk = disk
         self._env = env
         self._limits = limits
+        self._levels = levels
         self._runner = runner
         self._may_run = may_run
         self._observer = observer
@@ -67,6 +70,7 @@ class Terminals:
         if len(self._open) + len(self._leaving) + self._coming >= self._limits.terminals:
             raise LimitError("terminals", self._limits.terminals)
         self._coming += 1
+        self._watch()
         try:
             resolved = await self._disk.run(asked_cwd, lambda: self._resolve(command, args, asked_cwd, env))
             if not await is_allowed(self._may_run, resolved):
@@ -82,6 +86,10 @@ class Terminals:
             return {"terminalId": self._start(resolved, output_bytes, takes_input).id}
         finally:
             self._coming -= 1
+            self._watch()
+
+    def _watch(self) -> None:
+        self._levels.watch("terminals", len(self._open) + len(self._leaving) + self._coming)
 
     def _resolve(self, command: str, args: tuple[str, ...], cwd: str, env: Mapping[str, str]) -> TerminalCommand:
         return commands.resolve(command, args, cwd=self._directory(cwd), base_env=self._env, env=env)
@@ -160,6 +168,7 @@ class Terminals:
         self._leaving.add(terminal)
         await terminal.end(self._limits.kill_grace)
         self._leaving.discard(terminal)
+        self._watch()
 
     async def release_all(self) -> None:
         """End every command, together; what could not be ended is in the log."""
