@@ -7,8 +7,10 @@ import json
 import pytest
 
 from roost.sidecar.gen.messages import (
+    AcpAgentExitedEvent,
     AcpErrorResponse,
     AcpPermissionCallbackResponse,
+    AcpSessionEvent,
 )
 from tests.sidecar.kept_sessions import PROMPT, accepting, ask_permission, kept, updates
 from tests.sidecar.rig import create_request
@@ -69,6 +71,20 @@ def test_a_turns_end_is_told_when_all_of_it_is_durable() -> None:
     rig.store()
     assert updates(rig, me) == ["running", "agent_message_chunk", "idle", "usage_update"]
     assert rig.reply(me, later) is not None
+
+
+def test_what_an_agent_told_before_its_crash_and_waits_for_the_journal_is_told_before_the_crash_is() -> None:
+    rig, shelf, me = kept(accepting)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    shelf.stuck = True
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    rig.told.clear()
+    rig.agent.exit(1)
+    assert rig.events(me) == []
+    rig.store()
+    assert [type(event) for event in rig.events(me)] == [AcpSessionEvent, AcpAgentExitedEvent]
 
 
 def test_a_turns_end_that_cannot_be_kept_is_told_all_the_same_and_noted() -> None:
