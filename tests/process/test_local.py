@@ -1,12 +1,10 @@
-"""One agent at a time: what goes in, what comes out, and what is said when it cannot be started."""
+"""One agent at a time: what it sees, what is heard of it, and how its end is told."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import hashlib
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -15,17 +13,12 @@ import threading
 
 import pytest
 
-from roost.errors import LimitError, ProcessError
+from roost.errors import ProcessError
 from roost.process.base import AgentProcess, Runner, SpawnPlan
 from roost.process.exits import ExitWatch
 from roost.process.graces import Graces
 from roost.process.local import LocalRunner
-
-ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
-
-
-def collect(pid: int) -> None:
-    os.waitpid(pid, 0)
+from tests.process.children import ECHO, collect
 
 
 def start(*argv: str) -> subprocess.Popen[bytes]:
@@ -102,82 +95,6 @@ async def test_a_grandchild_that_holds_the_pipe_does_not_hold_back_the_exit(runn
     assert await recorder.exited() == 7
     await process.close()
     assert recorder.after_exit == 0
-
-
-async def test_a_line_of_sixteen_mebibytes_passes(runner, recorder, tools):
-    line = b"x" * (16 * 1024 * 1024 - 1) + b"\n"
-    process = runner.spawn(tools.python(ECHO), recorder)
-    process.write(line)
-    await recorder.until(lambda: len(recorder.stdout) >= len(line))
-    assert recorder.stdout == line
-    assert process.queued_bytes == 0
-    assert recorder.largest_chunk <= 256 * 1024
-
-
-async def test_input_that_is_not_read_is_queued_up_to_the_limit_and_then_refused(recorder, tools):
-    runner = LocalRunner(python=None, graces=Graces(close_grace=0.0), queued_input_limit=1_000_000)
-    process = runner.spawn(tools.python("import sys, time; sys.stdin.buffer.readline(); time.sleep(100)"), recorder)
-    process.write(b"x" * 600_000)
-    waiting = process.queued_bytes
-    assert 0 < waiting <= 600_000
-    with pytest.raises(LimitError) as refused:
-        process.write(b"y" * 600_000)
-    assert refused.value.limit == "agent_queued_bytes"
-    assert refused.value.bound == 1_000_000
-    assert process.queued_bytes == waiting
-    process.write(b"z" * 100)
-    assert process.queued_bytes == waiting + 100
-    await runner.shutdown()
-
-
-async def test_it_is_told_when_queued_input_is_through(runner, recorder, tools):
-    process = runner.spawn(
-        tools.python("import sys; sys.stdin.buffer.read(1_000_001)\nwhile True: sys.stdin.read(1)"), recorder
-    )
-    process.write(b"x")
-    assert recorder.drained == 0
-    process.write(b"x" * 1_000_000)
-    assert process.queued_bytes > 0
-    await recorder.until(lambda: recorder.drained > 0)
-    assert process.queued_bytes == 0
-    assert recorder.drained == 1
-
-
-async def test_queued_input_arrives_whole_and_in_order_before_the_end(runner, recorder, tools):
-    code = "import sys, hashlib; sys.stdin.buffer.read(1); print(1, flush=True); b = sys.stdin.buffer.read(); " + (
-        "sys.stdout.write(hashlib.sha256(b).hexdigest())"
-    )
-    process = runner.spawn(tools.python(code), recorder)
-    pieces = [bytes([65 + n % 26]) * (n * 331) for n in range(1, 200)]
-    for piece in pieces:
-        process.write(piece)
-    process.close_input()
-    assert process.queued_bytes > 0
-    assert await recorder.exited() == 0
-    assert recorder.stdout.split(b"\n")[1].decode() == hashlib.sha256(b"".join(pieces)[1:]).hexdigest()
-
-
-async def test_writing_to_a_closed_input_says_so(runner, recorder, tools):
-    process = runner.spawn(
-        tools.python("import os, sys; os.close(0); print(1, flush=True); __import__('time').sleep(100)"), recorder
-    )
-    await recorder.line()
-    with pytest.raises(ProcessError, match="closed its standard input"):
-        process.write(b"x")
-    with pytest.raises(ProcessError, match="is closed"):
-        process.write(b"x")
-    other = runner.spawn(tools.python(ECHO), tools.Recorder())
-    other.close_input()
-    with pytest.raises(ProcessError, match="is closed"):
-        other.write(b"x")
-
-
-async def test_queued_input_of_an_agent_that_dies_is_dropped(runner, recorder, tools):
-    process = runner.spawn(tools.python("import time; time.sleep(100)"), recorder)
-    process.write(b"x" * 1_000_000)
-    os.kill(process.pid, signal.SIGKILL)
-    await recorder.exited()
-    assert process.queued_bytes == 0
 
 
 async def test_a_paused_agent_blocks_and_goes_on_when_resumed(runner, recorder, tools):
@@ -268,104 +185,6 @@ async def test_an_agent_that_has_closed_its_stdout_is_ended(recorder, tools):
     runner.spawn(tools.python("import os, time; os.close(1); time.sleep(100)"), recorder)
     assert await recorder.exited() == -signal.SIGTERM
     await runner.shutdown()
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"argv": ("no-such-program-anywhere",)}, "program 'no-such-program-anywhere' was not found on PATH"),
-        ({"argv": ("/no/such/program",)}, "program /no/such/program does not exist"),
-        ({"argv": ("./none",)}, "does not exist"),
-        ({"argv": ("/",)}, "program / is a directory"),
-        ({"argv": ()}, "the command is empty"),
-        ({"argv": ("cat", "a\0b")}, "contains a NUL character"),
-        ({"env": {"A=B": "c"}}, "'A=B' is not a variable's name"),
-        ({"env": {"A": "b\0c"}}, "the value of A contains a NUL character"),
-        ({"cwd": "/no/such/folder"}, "working directory /no/such/folder does not exist"),
-        ({"cwd": "/dev/null"}, "working directory /dev/null is not a directory"),
-        ({"cwd": "/dev/null/x"}, "working directory /dev/null/x is not a directory"),
-        ({"cwd": "relative"}, "working directory 'relative' is not an absolute path"),
-    ],
-)
-async def test_what_cannot_be_started_is_said_by_name(runner, recorder, change, text):
-    whole = {"argv": ("cat",), "env": {"PATH": "/bin:/usr/bin"}, "cwd": "/", **change}
-    with pytest.raises(ProcessError) as error:
-        runner.spawn(SpawnPlan(**whole), recorder)
-    assert text in str(error.value)
-    assert recorder.exits == []
-    assert runner.processes == []
-
-
-async def test_a_file_that_may_not_be_run_is_said_so(runner, recorder, tools, tmp_path):
-    file = tmp_path / "agent"
-    file.write_text("#!/bin/sh\n")
-    with pytest.raises(ProcessError, match="is not executable"):
-        runner.spawn(tools.plan(str(file)), recorder)
-
-
-async def test_a_missing_interpreter_is_said_by_name(runner, recorder, tools, tmp_path):
-    file = tmp_path / "agent"
-    file.write_text("#!/no/such/interpreter -x\n")
-    file.chmod(0o755)
-    with pytest.raises(ProcessError, match="needs the interpreter /no/such/interpreter, which does not exist"):
-        runner.spawn(tools.plan(str(file)), recorder)
-
-
-async def test_a_relative_program_is_taken_from_the_working_directory(runner, recorder, tools, tmp_path):
-    file = tmp_path / "agent"
-    file.write_text('#!/bin/sh\necho "\\"$1\\""\n')
-    file.chmod(0o755)
-    runner.spawn(tools.plan("./agent", "here", cwd=str(tmp_path)), recorder)
-    assert await recorder.line() == "here"
-
-
-@pytest.mark.parametrize("death_signal", [False, True])
-async def test_a_failed_start_leaves_no_descriptor_behind(recorder, tools, tmp_path, death_signal):
-    file = tmp_path / "agent"
-    file.write_bytes(b"\x7fELF and no more")
-    file.chmod(0o755)
-    runner = LocalRunner(python=None, death_signal=death_signal, graces=Graces(close_grace=0.0))
-    before = os.listdir("/proc/self/fd")
-    if not death_signal:
-        with pytest.raises(ProcessError, match="could not be started"):
-            runner.spawn(tools.plan(str(file)), recorder)
-    else:
-        runner.spawn(tools.plan(str(file)), recorder)
-        assert await recorder.exited() in (126, 127)
-        assert recorder.stderr_bytes > 0  # who said it depends on the system: setpriv, or the shell it falls back on
-        await runner.shutdown()
-    assert os.listdir("/proc/self/fd") == before
-
-
-async def test_running_out_of_descriptors_is_an_error_of_the_start_alone(runner, recorder, tools):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest_free = os.dup(0)
-    os.close(lowest_free)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + 1, hard))
-        with pytest.raises(ProcessError, match="Too many open files"):
-            runner.spawn(tools.python(ECHO), recorder)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    process = runner.spawn(tools.python(ECHO), recorder)
-    process.close_input()
-    assert await recorder.exited() == 0
-
-
-@pytest.mark.parametrize("call", ["PipeWriter", "PipeReader", "ExitWatch"])
-async def test_an_agent_that_cannot_be_watched_is_ended_again(runner, recorder, tools, monkeypatch, call):
-    def fail(*_args):
-        raise OSError(12, "Cannot allocate memory")
-
-    before = os.listdir("/proc/self/fd")
-    with monkeypatch.context() as broken:
-        broken.setattr(f"roost.process.child.{call}", fail)
-        with pytest.raises(ProcessError, match=r"cannot be watched, so it was ended: .*Cannot allocate memory"):
-            runner.spawn(tools.plan("cat"), recorder)
-    with pytest.raises(ChildProcessError):
-        collect(-1)
-    assert os.listdir("/proc/self/fd") == before
-    assert runner.processes == []
 
 
 async def test_a_hundred_agents_leave_no_descriptor_and_no_zombie(tools):
