@@ -5,78 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
-from base64 import b64decode
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from roost.agents.wren.agent import HELP, new_wren
 from roost.agents.wren.workspace import Problem, Workspace, todo_in
 from roost.sdk.store_directory import DirectorySessionStore
-from tests.sdk.raw_client import Json, RawClient, initialize_params, started
-
-PERMISSION = "session/request_permission"
-
-
-def chosen(option: str) -> Json:
-    return {"outcome": {"outcome": "selected", "optionId": option}}
-
-
-class Bird:
-    """Wren in a workspace, with a client that permits what the test says."""
-
-    def __init__(self, client: RawClient, session: str, asked: list[Json]) -> None:
-        self.client = client
-        self.session = session
-        self.asked = asked
-        self._turns = 0
-
-    async def do(self, text: str) -> str:
-        """What Wren says to a prompt."""
-        before = len(self.client.said())
-        self.client.prompt(self.session, text)
-        self._turns += 1
-        await self.client.idle(self._turns)
-        return self.client.said()[before:]
-
-    def tools(self) -> list[Json]:
-        """The tool calls as they ended, in order."""
-        calls: dict[str, Json] = {}
-        for update in self.client.updates("tool_call_update"):
-            calls.setdefault(update["toolCallId"], {}).update(update)
-        return list(calls.values())
-
-    def diffs(self) -> list[Json]:
-        contents = [u["content"] for u in self.client.updates("tool_call_content_chunk")]
-        return [content for content in contents if content["type"] == "diff"]
-
-    def output(self) -> bytes:
-        return b"".join(b64decode(u["data"]) for u in self.client.updates("terminal_output_chunk"))
-
-
-async def wren_in(folder: Path, *options: str, capabilities: Any = None, **more: Any) -> Bird:
-    """Wren in a folder; permissions are answered with these options in turn, the last one for ever."""
-    client = await started(new_wren(), capabilities=capabilities)
-    asked: list[Json] = []
-    answers = list(options or ("allow_once",))
-
-    def answer(params: Json) -> Any:
-        asked.append(params)
-        return chosen(answers.pop(0) if len(answers) > 1 else answers[0])
-
-    client.answers[PERMISSION] = answer
-    return Bird(client, await client.new_session(cwd=str(folder), **more), asked)
-
-
-@pytest.fixture
-def nest(tmp_path: Path) -> Path:
-    """A copy of the example workspace."""
-    source = Path(__file__).parents[2] / "examples" / "workspace"
-    return Path(shutil.copytree(source, tmp_path / "nest-boxes"))
+from tests.agents.bird import wren_in
+from tests.sdk.raw_client import Json, initialize_params, started
 
 
 async def test_todo_makes_a_plan_of_the_comments_and_goes_through_it(nest: Path) -> None:
@@ -190,111 +129,6 @@ async def test_what_cannot_be_read_is_said(nest: Path, path: str, why: str) -> N
     assert why in await bird.do(f"read {path}\nsay still here")
     assert bird.client.said().endswith("still here\n")
     assert all(tool["status"] == "failed" for tool in bird.tools())
-
-
-async def test_write_asks_shows_the_patch_and_writes(nest: Path) -> None:
-    bird = await wren_in(nest)
-    said = await bird.do("write new/note.txt\n```\nhello\n```")
-    assert said == "new/note.txt is created.\n"
-    assert (nest / "new/note.txt").read_text() == "hello\n"
-    path = str(nest / "new/note.txt")
-    assert bird.diffs() == [
-        {
-            "type": "diff",
-            "changes": [{"operation": "add", "path": path, "fileType": "text"}],
-            "patch": {
-                "format": "git_patch",
-                "text": f"diff --git {path} {path}\nnew file mode 100644\n"
-                f"--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+hello\n",
-            },
-        }
-    ]
-    (asked,) = bird.asked
-    assert asked["title"] == "Create new/note.txt?"
-    assert asked["subject"]["type"] == "tool_call"
-    assert bird.client.states() == ["running", "requires_action", "running", "idle:end_turn"]
-    assert [t["status"] for t in bird.tools()] == ["completed"]
-    assert (nest / "new/note.txt").stat().st_mode & 0o777 == 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-async def test_replace_changes_one_place_and_keeps_the_mode(nest: Path) -> None:
-    bird = await wren_in(nest)
-    assert await bird.do('replace check.sh "26 32 35 45" "26 32"') == "check.sh is changed.\n"
-    assert "for size in 26 32; do" in (nest / "check.sh").read_text()
-    assert os.access(nest / "check.sh", os.X_OK)
-    assert await bird.do('replace check.sh "26 32" "26 32"') == "check.sh says that already.\n"
-    assert "is not in check.sh" in await bird.do('replace check.sh "zebra" "x"')
-    assert "is 4 times in check.sh" in await bird.do('replace check.sh "size" "x"')
-    assert [name for name in os.listdir(nest) if name.startswith(".")] == []
-
-
-@pytest.mark.parametrize("option", ["reject_once", "reject_always", "nonsense"])
-async def test_what_is_not_permitted_is_not_done(nest: Path, option: str) -> None:
-    bird = await wren_in(nest, option)
-    said = await bird.do("write note.txt\n```\nx\n```\nrun touch ran\nsay done")
-    assert not (nest / "note.txt").exists()
-    assert not (nest / "ran").exists()
-    assert said == "note.txt stays as it is.\ntouch ran was not run.\ndone\n"
-    assert {t["status"] for t in bird.tools()} <= {"failed", "cancelled"}
-
-
-async def test_always_and_never_are_remembered_for_the_session(nest: Path) -> None:
-    bird = await wren_in(nest, "allow_always", "reject_always", "allow_once")
-    await bird.do("write a\n```\n1\n```\nwrite b\n```\n2\n```")
-    await bird.do("run true\nrun true\nrun echo other")
-    assert [a["title"] for a in bird.asked] == ["Create a?", "Run true?", "Run echo other?"]
-    assert (nest / "b").read_text() == "2\n"
-    assert bird.client.said().count("true was not run.") == 2
-
-
-async def test_a_file_that_changes_while_the_question_is_open_is_left_alone(nest: Path) -> None:
-    bird = await wren_in(nest)
-
-    def meanwhile(params: Json) -> Json:
-        (nest / "check.sh").write_text("changed")
-        return chosen("allow_once")
-
-    bird.client.answers[PERMISSION] = meanwhile
-    assert "has changed in the meantime" in await bird.do('replace check.sh "26" "27"')
-    assert (nest / "check.sh").read_text() == "changed"
-    assert bird.tools()[-1]["status"] == "failed"
-
-
-async def test_a_link_that_turns_outside_while_the_question_is_open_is_not_followed(nest: Path, tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.mkdir()
-    bird = await wren_in(nest)
-
-    def meanwhile(params: Json) -> Json:
-        (nest / "sub").symlink_to(victim)
-        return chosen("allow_once")
-
-    bird.client.answers[PERMISSION] = meanwhile
-    await bird.do("write sub/x\n```\nx\n```")
-    assert list(victim.iterdir()) == []
-
-
-@pytest.mark.parametrize("path", ["../x", "/tmp/wren-outside", "way/x"])
-async def test_nothing_outside_the_roots_is_written(nest: Path, path: str) -> None:
-    (nest / "way").symlink_to("/tmp")
-    bird = await wren_in(nest)
-    assert "outside the workspace" in await bird.do(f"write {path}\n```\nx\n```")
-    assert bird.asked == []
-
-
-async def test_additional_roots_are_part_of_the_workspace(nest: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "b.py").write_text("# TODO: other\n")
-    bird = await wren_in(nest, additionalDirectories=[str(other)])
-    assert "b.py:1 other" in await bird.do("todo")
-    assert await bird.do(f"read {other}/b.py") == "b.py has 1 line.\n"
 
 
 async def test_run_streams_a_command_in_a_terminal_and_says_how_it_ended(nest: Path) -> None:
