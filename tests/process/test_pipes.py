@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import socket
+from collections.abc import Callable
 
 import pytest
 
 from roost.errors import LimitError, ProcessError
+from roost.process import read_turns
 from roost.process.pipes import READ_BYTES, PipeReader, PipeWriter
+from roost.process.read_turns import ReadTurns
 
 
 def is_open(fd: int) -> bool:
@@ -23,7 +27,16 @@ def is_open(fd: int) -> bool:
 class Collector:
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
+        self.begun = asyncio.Event()
         self.ended = asyncio.Event()
+
+    def took(self, piece: bytes) -> None:
+        self.pieces.append(piece)
+        self.begun.set()
+
+    async def until_begun(self) -> None:
+        async with asyncio.timeout(5):
+            await self.begun.wait()
 
     @property
     def text(self) -> bytes:
@@ -34,7 +47,8 @@ class Collector:
 async def reading():
     fd, other = os.pipe()
     collector = Collector()
-    reader = PipeReader(asyncio.get_running_loop(), fd, collector.pieces.append, collector.ended.set)
+    turns = ReadTurns(asyncio.get_running_loop())
+    reader = PipeReader(turns, fd, collector.took, collector.ended.set)
     yield reader, collector, fd, other
     reader.close()
     if is_open(other):
@@ -64,6 +78,150 @@ async def test_one_turn_of_the_loop_reads_one_piece(reading):
         await collector.ended.wait()
     assert max(map(len, collector.pieces)) == READ_BYTES
     assert len(collector.pieces) >= 4
+
+
+async def rounds(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def fill(fd: int, size: int) -> None:
+    fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, 1024 * 1024)
+    assert os.write(fd, b"x" * size) == size
+
+
+async def test_a_reader_that_stands_in_line_and_is_paused_reads_nothing_until_it_is_resumed(reading):
+    reader, collector, _, other = reading
+    fill(other, 3 * READ_BYTES)
+    await collector.until_begun()
+    reader.pause()
+    await rounds(20)
+    assert len(collector.pieces) == 1
+    reader.resume()
+    await rounds(20)
+    assert len(collector.text) == 3 * READ_BYTES
+
+
+async def test_a_reader_that_is_closed_in_line_delivers_nothing_more(reading):
+    reader, collector, _, other = reading
+    fill(other, 3 * READ_BYTES)
+    await collector.until_begun()
+    reader.close()
+    await rounds(20)
+    assert len(collector.pieces) == 1
+    assert not collector.ended.is_set()
+
+
+async def test_a_reader_whose_line_ended_with_an_empty_pipe_hears_what_comes_later(reading):
+    _, collector, _, other = reading
+    fill(other, READ_BYTES)
+    await collector.until_begun()
+    await rounds(20)
+    os.write(other, b"later")
+    os.close(other)
+    async with asyncio.timeout(5):
+        await collector.ended.wait()
+    assert collector.text[READ_BYTES:] == b"later"
+
+
+async def test_a_listener_that_fails_is_read_on_for(reading):
+    reader, collector, _, other = reading
+    loop = asyncio.get_running_loop()
+    faults: list[object] = []
+    loop.set_exception_handler(lambda _loop, context: faults.append(context["exception"]))
+
+    def fail(piece: bytes) -> None:
+        collector.pieces.append(piece)
+        raise RuntimeError
+
+    reader._deliver = fail
+    fill(other, 3 * READ_BYTES + 1)
+    os.close(other)
+    async with asyncio.timeout(5):
+        await collector.ended.wait()
+    assert len(collector.text) == 3 * READ_BYTES + 1
+    assert len(faults) == 4
+
+
+class Flood:
+    """Pipes that are full again whenever they were read, and what is told of each read."""
+
+    def __init__(self, count: int, told: Callable[[], None]) -> None:
+        turns = ReadTurns(asyncio.get_running_loop())
+        self.reads = [0] * count
+        self._told = told
+        self._others: list[int] = []
+        self.readers: list[PipeReader] = []
+        for number in range(count):
+            fd, other = os.pipe()
+            fill(other, 2 * READ_BYTES)
+            self._others.append(other)
+            self.readers.append(PipeReader(turns, fd, lambda piece, n=number: self._took(n, piece), lambda: None))
+
+    def _took(self, number: int, piece: bytes) -> None:
+        os.write(self._others[number], piece)
+        self.reads[number] += 1
+        self._told()
+
+    def close(self) -> None:
+        for reader in self.readers:
+            reader.close()
+        for fd in self._others:
+            os.close(fd)
+
+
+async def test_a_reader_that_is_paused_and_resumed_in_line_has_one_place_there():
+    enough = asyncio.Event()
+
+    def fidget() -> None:
+        for _ in range(3):
+            flood.readers[3].pause()
+            flood.readers[3].resume()
+        if sum(flood.reads) == 200:
+            enough.set()
+
+    flood = Flood(5, fidget)
+    try:
+        async with asyncio.timeout(15):
+            await enough.wait()
+    finally:
+        flood.close()
+    assert max(flood.reads) - min(flood.reads) <= 2  # one for the first, which was read before there was a line
+
+
+async def test_a_request_that_comes_while_pipes_flood_waits_for_one_turn_at_most(monkeypatch):
+    monkeypatch.setattr(read_turns, "TURN_SECONDS", 0.0)  # one read a turn, whatever it takes
+    loop = asyncio.get_running_loop()
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    waits: list[int] = []
+    asked_at: list[int] = []
+    enough = asyncio.Event()
+
+    def ask() -> None:
+        """In the middle of a read, which is when a request finds the daemon busy."""
+        if not asked_at and sum(flood.reads) % 3 == 0:
+            asked_at.append(sum(flood.reads))
+            theirs.send(b"?")
+
+    def answer() -> None:
+        ours.recv(1)
+        waits.append(sum(flood.reads) - asked_at.pop())
+        if len(waits) == 50:
+            enough.set()
+
+    flood = Flood(20, ask)
+    loop.add_reader(ours, answer)
+    try:
+        async with asyncio.timeout(15):
+            await enough.wait()
+    finally:
+        loop.remove_reader(ours)
+        ours.close()
+        theirs.close()
+        flood.close()
+    assert waits == [0] * 50
+    assert max(flood.reads) - min(flood.reads) <= 2  # one for the first, which was read before there was a line
 
 
 async def test_finish_takes_what_is_there_although_paused_and_although_nobody_hung_up(reading):

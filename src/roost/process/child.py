@@ -19,6 +19,7 @@ from roost.process.exits import ExitWatch
 from roost.process.graces import Graces
 from roost.process.members import Members
 from roost.process.pipes import PipeReader, PipeWriter
+from roost.process.read_turns import ReadTurns
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class LocalProcess:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        turns: ReadTurns,
         name: str,
         child: subprocess.Popen[bytes],
         pipes: tuple[int, int, int],
@@ -48,7 +49,7 @@ class LocalProcess:
         graces: Graces,
         gone: Callable[[LocalProcess], None],
     ) -> None:
-        self._loop = loop
+        self._loop = loop = turns.loop
         self.name = name
         self._pid = child.pid
         self._listener = listener
@@ -70,8 +71,8 @@ class LocalProcess:
         self._timer: asyncio.TimerHandle | None = None
         stdin, stdout, stderr = pipes
         self._stdin = PipeWriter(loop, stdin, queued_input_limit, listener.agent_took_input)
-        self._stdout = PipeReader(loop, stdout, listener.agent_wrote, self._stdout_ended)
-        self._stderr = PipeReader(loop, stderr, listener.agent_wrote_stderr, self._stderr_ended)
+        self._stdout = PipeReader(turns, stdout, listener.agent_wrote, self._stdout_ended)
+        self._stderr = PipeReader(turns, stderr, listener.agent_wrote_stderr, self._stderr_ended)
         self._watch = ExitWatch(loop, child, self._exit_noticed)
 
     def __repr__(self) -> str:

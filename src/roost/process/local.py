@@ -31,6 +31,7 @@ from roost.process.child import LocalProcess
 from roost.process.graces import Graces
 from roost.process.guard_link import GuardLink
 from roost.process.programs import checked
+from roost.process.read_turns import ReadTurns
 from roost.process.sandboxes.death_signal import find_setpriv, with_death_signal
 from roost.process.table import MARK_VARIABLE, Roots, mark_for
 from roost.process.tokens import TokenNote
@@ -63,7 +64,7 @@ class LocalRunner:
         self._guard = GuardLink(python, self.token, self._roots) if python else None
         self._note = TokenNote(state_dir, self.token) if state_dir is not None else None
         self._census = Census(self.token, table.start_of(os.getpid()) or 0, self._roots)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turns: ReadTurns | None = None
         self._processes: dict[str, LocalProcess] = {}
         self._starts: dict[str, int] = {}
         self._names = itertools.count(1)
@@ -83,18 +84,18 @@ class LocalRunner:
         if self._shut:
             raise ProcessError("no agent can be started: the runner was shut down")
         plan = with_death_signal(checked(plan), find_setpriv() if self._death_signal else None)
-        loop = self._begin()
+        turns = self._begin()
         name = str(next(self._names))
         mark = mark_for(self.token, name, os.environ.get(MARK_VARIABLE, ""))
         child, pipes = _start(plan, {**plan.env, MARK_VARIABLE: mark})
         limit, graces = self._queued_input_limit, self._graces
         try:
-            process = LocalProcess(loop, name, child, pipes, listener, self._census, limit, graces, self._process_gone)
+            process = LocalProcess(turns, name, child, pipes, listener, self._census, limit, graces, self._process_gone)
         except (OSError, RuntimeError) as error:  # no descriptors, no memory, no threads
-            _undo(loop, child, pipes)
+            _undo(turns.loop, child, pipes)
             raise ProcessError(f"the agent was started and cannot be watched, so it was ended: {error}") from error
         self._processes[name] = process
-        loop.call_later(_LOOK_DELAY, self._introduce, process)
+        turns.loop.call_later(_LOOK_DELAY, self._introduce, process)
         return process
 
     async def shutdown(self) -> None:
@@ -114,9 +115,9 @@ class LocalRunner:
             if isinstance(result, BaseException):
                 raise result
 
-    def _begin(self) -> asyncio.AbstractEventLoop:
+    def _begin(self) -> ReadTurns:
         loop = asyncio.get_running_loop()
-        if self._loop is None:
+        if self._turns is None:
             if self._note is not None:
                 try:
                     self._note.write()
@@ -124,10 +125,10 @@ class LocalRunner:
                     raise ProcessError(f"no agent can be started: its token cannot be noted: {error}") from error
             if self._guard is not None:
                 self._guard.start(loop)
-            self._loop = loop
-        elif self._loop is not loop:
+            self._turns = ReadTurns(loop)
+        elif self._turns.loop is not loop:
             raise ProcessError("a runner belongs to one event loop, and this is another one")
-        return loop
+        return self._turns
 
     def _roots(self) -> Roots:
         return {name: (self._processes[name].pid, start) for name, start in self._starts.items()}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from roost.errors import LimitError, ProcessError
 from roost.process.base import QUEUED_INPUT_LIMIT_NAME
-from roost.process.read_turns import turns_of
+from roost.process.read_turns import ReadTurns
 
 # One read. A pipe holds 64 KiB unless somebody made it larger, so this is all that is there.
 READ_BYTES = 64 * 1024
@@ -24,15 +24,15 @@ _WRITE_BUFFERS = 64
 class PipeReader:
     """Delivers what arrives in a pipe until it ends. Owns the descriptor."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, fd: int, deliver: Callable[[bytes], None], ended: Callable[[], None]
-    ) -> None:
-        self._loop = loop
+    def __init__(self, turns: ReadTurns, fd: int, deliver: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        self._loop = turns.loop
+        self._turns = turns
         self._fd = fd
         self._deliver = deliver
         self._ended = ended
         self._reading = False
-        self._turns = turns_of(loop)
+        self._watched = False  # by the loop
+        self._in_line = False  # for a turn, and then not watched
         os.set_blocking(fd, False)
         self.resume()
 
@@ -42,14 +42,14 @@ class PipeReader:
         return self._fd < 0
 
     def pause(self) -> None:
-        if self._reading:
-            self._reading = False
-            self._loop.remove_reader(self._fd)
+        self._reading = False
+        self._unwatch()
 
     def resume(self) -> None:
         if not self._reading and self._fd >= 0:
             self._reading = True
-            self._loop.add_reader(self._fd, self.read_once)
+            if not self._in_line:
+                self._watch()
 
     def finish(self) -> None:
         """Deliver what is in the pipe at this moment, paused or not, and close it. `ended` is not called.
@@ -76,21 +76,52 @@ class PipeReader:
             fd, self._fd = self._fd, -1
             os.close(fd)
 
-    def read_once(self) -> None:
-        """Something has arrived, or the end has; it may have been paused or closed since."""
-        if not self._reading or not self._turns.admits(self):
-            return
+    def take_turn(self) -> None:
+        """See `ReadTurns`. It may have been paused or closed since it stood in line."""
+        self._in_line = False
+        if self._reading:
+            self._read()
+
+    def _readable(self) -> None:
+        """Something has arrived, or the end has."""
+        if self._turns.admits():
+            self._read()
+        else:
+            self._stand_in_line()
+
+    def _read(self) -> None:
         try:
             chunk = os.read(self._fd, READ_BYTES)
         except (BlockingIOError, InterruptedError):
+            self._watch()
             return
         except OSError:
             chunk = b""
-        if chunk:
-            self._deliver(chunk)
-        else:
+        if not chunk:
             self.close()
             self._ended()
+            return
+        # Before it is delivered: who hears it may pause, close or fail.
+        if len(chunk) == READ_BYTES:
+            self._stand_in_line()
+        else:
+            self._watch()
+        self._deliver(chunk)
+
+    def _stand_in_line(self) -> None:
+        self._unwatch()
+        self._in_line = True
+        self._turns.wait(self)
+
+    def _watch(self) -> None:
+        if not self._watched:
+            self._watched = True
+            self._loop.add_reader(self._fd, self._readable)
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            self._loop.remove_reader(self._fd)
 
     def _waiting_bytes(self) -> int:
         count = array.array("i", [0])

@@ -1,7 +1,8 @@
-"""Taking turns: however many agents flood at once, everything else of the event loop waits a millisecond at most.
+"""Taking turns: however many agents flood, everybody else of the event loop waits for one short turn at most.
 
-Pipes report themselves readable again in every turn of the loop, always in the same order. Those that find the
-turn's time used up are read first in the next one, so that none starves.
+A pipe that has more than one read takes, or that finds the turn's time used up, stands in line and is not watched
+meanwhile. The line is read in turns, one read each, first come first served; between two turns the loop looks at
+everything else it watches. So no pipe starves, and no request waits behind two turns.
 """
 
 from __future__ import annotations
@@ -9,48 +10,51 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from typing import Protocol
-from weakref import WeakKeyDictionary
 
 # What reading agents' output, and everything that follows from it, may take of one turn. One read over it is the rule.
-TURN_SECONDS = 0.001
+TURN_SECONDS = 0.00025
 
 
 class Readable(Protocol):
-    def read_once(self) -> None: ...
+    def take_turn(self) -> None:
+        """Reads once, and stands in line again if there is more."""
 
 
 class ReadTurns:
-    """The readers of one event loop. Ask `admits` before each read."""
+    """The readers of one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._end: float | None = None
-        self._late: deque[Readable] = deque()
+        self.loop = loop
+        self._end: float | None = None  # of the turn that goes on
+        self._line: deque[Readable] = deque()
 
-    def admits(self, reader: Readable) -> bool:
-        """Whether this reader may read in this turn; if not it will be asked to in the next."""
+    def admits(self) -> bool:
+        """Whether a reader that has just become readable may read at once; if not it should stand in line."""
+        if self._line:
+            return False
         if self._end is None:
-            self._end = self._loop.time() + TURN_SECONDS
-            self._loop.call_soon(self._next_turn)
+            self._end = self.loop.time() + TURN_SECONDS
+            self.loop.call_soon(self._pass)
             return True
-        if self._loop.time() < self._end:
-            return True
-        if reader not in self._late:
-            self._late.append(reader)
-        return False
+        return self.loop.time() < self._end
 
-    def _next_turn(self) -> None:
-        self._end = None
-        late, self._late = self._late, deque()
-        for reader in late:
-            reader.read_once()
+    def wait(self, reader: Readable) -> None:
+        """Stands in line: after `admits`, or when a read it admitted has left something."""
+        self._line.append(reader)
 
+    def _pass(self) -> None:
+        """A turn is over. In what is left of this round of the loop everything else is looked at."""
+        if self._line:
+            self.loop.call_soon(self._turn)
+        else:
+            self._end = None
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, ReadTurns] = WeakKeyDictionary()
-
-
-def turns_of(loop: asyncio.AbstractEventLoop) -> ReadTurns:
-    found = _turns.get(loop)
-    if found is None:
-        found = _turns[loop] = ReadTurns(loop)
-    return found
+    def _turn(self) -> None:
+        self._end = end = self.loop.time() + TURN_SECONDS
+        try:
+            while self._line:
+                self._line.popleft().take_turn()
+                if self.loop.time() >= end:
+                    break
+        finally:  # a listener that fails does so before the loop's handler, and stops nobody else
+            self.loop.call_soon(self._pass)
