@@ -10,7 +10,7 @@ import pytest
 
 from roost.testing.conformance import Launch, Patience, Prompts, Report, check_agent
 
-AGENT = Path(__file__).parent / "broken" / "agent.py"
+AGENT = Path(__file__).parent / "broken"  # a folder that is a program
 PROMPTS = Prompts(
     texts=("Hello.", "tool", "terminal", "plan"),
     slow="slow",
@@ -183,7 +183,7 @@ async def test_a_planted_fault_is_found_under_its_rule(fault: str, rule: str, on
 
 
 def test_every_fault_of_the_agent_is_planted_by_a_test() -> None:
-    named = set(re.findall(r'faulty\("([^"]+)"\)', AGENT.read_text()))
+    named = {name for path in AGENT.glob("*.py") for name in re.findall(r'faulty\("([^"]+)"\)', path.read_text())}
     assert named - {fault for fault, _, _ in FAULTS} == {"v1", "auth-methods", "version-as-string"}
 
 
