@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 
 from roost.daemon.driver import Driver
-from roost.errors import LimitError
+from roost.errors import LimitError, SidecarError
 from roost.sidecar import events
 from roost.sidecar.gate import ASSIGNED, Answered, Asked, Gate, Greeted
 from roost.sidecar.gen.frames import Hello
@@ -48,6 +48,16 @@ class Reception:
         self.greeted = greeted
         self._names: dict[str, str] = {}  # caller name -> the principal that used it first
         self.connections: dict[CallerConnection, None] = {}  # in the order they came
+        self._count = Gauge("connections", limits.connections, warn_of_connections)
+
+    def opened(self, connection: CallerConnection) -> None:
+        """Raises SidecarError `limit_exceeded` when there are too many; it counts all the same, until it is closed."""
+        self.connections[connection] = None
+        self._count.admit(len(self.connections), "no further caller can connect")
+
+    def closed(self, connection: CallerConnection) -> None:
+        self.connections.pop(connection, None)
+        self._count.watch(len(self.connections))
 
     def accept(self) -> CallerConnection:
         return CallerConnection(self)
@@ -94,7 +104,12 @@ class CallerConnection:
     def opened(self, channel: Channel) -> None:
         self._channel = channel
         self._uid = channel.uid
-        self._reception.connections[self] = None
+        try:
+            self._reception.opened(self)
+        except SidecarError as error:
+            self.refuse_connection(error.code, error.message)
+            self.flush()
+            return
         timeout = self._reception.limits.hello_timeout
         self._deadline = asyncio.get_running_loop().call_later(timeout, self._no_hello, timeout)
 
@@ -142,7 +157,7 @@ class CallerConnection:
 
     def closed(self, error: Exception | None) -> None:
         self._channel = None
-        self._reception.connections.pop(self, None)
+        self._reception.closed(self)
         if self._deadline is not None:
             self._deadline.cancel()
         if self._number is not None:
@@ -190,3 +205,7 @@ class CallerConnection:
 
 def warn_of_frame(limit: str, observed: int, bound: int) -> None:
     log.warning("a frame of %d bytes comes close to %s, which is %d", observed, limit, bound)
+
+
+def warn_of_connections(limit: str, observed: int, bound: int) -> None:
+    log.warning("%d callers are connected; %s is %d", observed, limit, bound)

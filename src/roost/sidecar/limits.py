@@ -29,6 +29,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     agent_input_bytes: int = 32 * 1024 * 1024  # waiting for an agent that does not read its input -> requests fail
     caller_output_bytes: int = 8 * 1024 * 1024  # waiting for a caller that does not read -> its agents are paused
     closing_output_bytes: int = 1024 * 1024  # read of an agent at its end though nobody keeps up -> it is paused again
+    connections: int = 1024  # callers connected at once, those that have not said Hello too -> the next one is refused
     requests_per_connection: int = 1024  # unanswered requests of one connection -> the next one fails
     requests_per_session: int = 1024  # requests of one session that its agent has not answered -> the next one fails
     sessions_per_caller: int = 1024  # live sessions of one caller -> the next one is not opened
