@@ -239,9 +239,7 @@ async def test_a_guard_is_started_with_the_first_agent_and_gone_after_the_shutdo
     assert pid is not None
     assert tools.alive(pid)
     assert environment(pid) == [b"LANG=C", b"PATH=" + os.defpath.encode()]
-    began = asyncio.get_running_loop().time()
     await runner.shutdown()
-    assert asyncio.get_running_loop().time() - began < 1.0
     assert not tools.alive(pid)
 
 

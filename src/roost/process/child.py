@@ -113,7 +113,8 @@ class LocalProcess:
 
     async def close(self, grace: float | None = None) -> None:
         self._begin_ending(self._graces.close_grace if grace is None else grace)
-        await self._ended.wait()
+        while not self._ended.is_set():  # an attempt that began when the last was given up is waited for too
+            await self._ended.wait()
         if self._survivors is not None:
             pids = ", ".join(map(str, self._survivors)) or "it cannot be told which"
             raise ProcessError(
@@ -138,7 +139,7 @@ class LocalProcess:
             self._report_if_settled()
 
     def _still_mute(self) -> None:
-        self._begin_ending(self._graces.close_grace)
+        self._end_by_itself(self._graces.close_grace)
 
     def _exit_noticed(self, code: int | None) -> None:
         self._exit_code = code
@@ -163,7 +164,7 @@ class LocalProcess:
         self._tell(self._stderr.finish)
         self._tell(self._stdout.finish)
         self._tell(lambda: self._listener.agent_exited(self._exit_code))
-        self._begin_ending(self._graces.leftover_grace)
+        self._end_by_itself(self._graces.leftover_grace)
 
     def _tell(self, call: Callable[[], None]) -> None:
         try:
@@ -179,6 +180,11 @@ class LocalProcess:
         self._timer = self._loop.call_later(delay, call)
 
     # The close ladder.
+
+    def _end_by_itself(self, grace: float) -> None:
+        """Nobody asked for it, so it is no new attempt after one that was given up: who asked has to hear of that."""
+        if self._survivors is None:
+            self._begin_ending(grace)
 
     def _begin_ending(self, grace: float) -> None:
         """SIGKILL in `grace` seconds at the latest; an earlier call may have said sooner."""
