@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.interop.install import install, source_of
+from tools.interop.clients import PYTHON_SDK
+from tools.interop.install import install
 from tools.interop.pins import Npm, Pin, Unavailable
 
 
@@ -29,13 +30,13 @@ def npm(package: str, version: str) -> Path:
     return pin.modules
 
 
-def python_sdk_examples(version: str) -> Path:
+def python_sdk_examples() -> Path:
     """The `examples` folder of the official Python SDK, which only its source distribution has."""
     try:
-        return source_of("agent-client-protocol", version) / "examples"
+        install(PYTHON_SDK)
     except Unavailable as error:
         absent(str(error))
-        raise
+    return PYTHON_SDK.folder / "examples"
 
 
 def absent(what: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from tests.interop.installed import installed
 from tools.interop import install, pins
 from tools.interop.agents import AGENTS, DEFAULT
+from tools.interop.clients import ACPX, CLIENTS, PYTHON_SDK, SDK
 from tools.interop.pins import Npm, PyPI, Unavailable
 
 
@@ -80,6 +83,116 @@ def test_an_install_that_fails_leaves_nothing_and_says_why(
     with pytest.raises(Unavailable, match="no such package"):
         install.install(Npm("x", "1"))
     assert list((cache / "npm").iterdir()) == []
+
+
+def failing_npm(folder: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Says that the registry hung up, so many times; then it installs. The file has a line for each attempt."""
+    program(folder, "node", "exit 0")
+    said = folder / "said"
+    program(
+        folder,
+        "npm",
+        f'echo "$@" >> {said}; mkdir -p node_modules/x/bin\n'
+        f"if [ $(wc -l < {said}) -le {times} ]; then echo npm error ETIMEDOUT >&2; exit 1; fi\n"
+        'echo "{}" > node_modules/x/package.json; echo > node_modules/x/bin/tool',
+    )
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return said
+
+
+def test_in_ci_a_registry_that_stumbles_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    said = failing_npm(tmp_path, 2, monkeypatch)
+    pauses: list[float] = []
+    install.install(Npm("x", "1"), pause=pauses.append)
+    assert Npm("x", "1").installed
+    assert [each.name for each in (cache / "npm").iterdir()] == ["x@1"]
+    assert pauses == list(install.IN_CI.pauses[:2])
+    assert all(flag in said.read_text().splitlines()[0] for flag in install.IN_CI.npm)
+    assert capsys.readouterr().err.count("npm:x@1: npm error ETIMEDOUT\n  once more in ") == 2
+
+
+def test_in_ci_the_attempts_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.setenv("CI", "true")
+    said = failing_npm(tmp_path, 99, monkeypatch)
+    with pytest.raises(Unavailable, match="ETIMEDOUT"):
+        install.install(Npm("x", "1"), pause=lambda _: None)
+    assert len(said.read_text().splitlines()) == len(install.IN_CI.pauses) + 1
+    assert list((cache / "npm").iterdir()) == []
+
+
+def test_there_is_no_attempt_after_the_time_is_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(install, "INSTALL_TIMEOUT", 4.0)  # less than the first pause
+    said = failing_npm(tmp_path, 99, monkeypatch)
+    with pytest.raises(Unavailable, match="ETIMEDOUT"):
+        install.install(Npm("x", "1"), pause=lambda _: None)
+    assert len(said.read_text().splitlines()) == 1
+
+
+def test_without_a_network_at_home_it_is_soon_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    said = failing_npm(tmp_path, 1, monkeypatch)
+    with pytest.raises(Unavailable, match="ETIMEDOUT"):
+        install.install(Npm("x", "1"), pause=lambda _: pytest.fail("it waits"))
+    assert all(flag in said.read_text() for flag in install.AT_HOME.npm)
+
+
+def test_a_missing_tool_does_not_come_by_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable, match="apt-get install nodejs npm"):
+        install.install(Npm("x", "1"), pause=lambda _: pytest.fail("it waits"))
+
+
+@pytest.mark.parametrize(
+    ("name", "there"), [("bin/tool", True), ("bin/none", False), ("x/b*/tool", True), ("y*/z", False)]
+)
+def test_what_came_without_its_program_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, name: str, there: bool
+) -> None:
+    """npm is content without an optional package, which for several agents is the program."""
+    monkeypatch.delenv("CI", raising=False)
+    failing_npm(tmp_path, 0, monkeypatch)
+    pin = Npm("x", "1")
+    if there:
+        install.install(pin, [name])
+    else:
+        with pytest.raises(Unavailable, match=r"came without its program"):
+            install.install(pin, [name])
+    assert pin.installed is there
+    assert len(list((cache / "npm").iterdir())) == int(there)
+
+
+def test_what_a_killed_run_has_left_is_cleared_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    failing_npm(tmp_path, 0, monkeypatch)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    kept = [f".y@1.draft.{os.getppid()}", "y@1.2", ".cache"]
+    for left in (f".y@1.draft.{ended.pid}", *kept):
+        (cache / "npm" / left / "node_modules").mkdir(parents=True)
+    install.install(Npm("x", "1"))
+    assert sorted(each.name for each in (cache / "npm").iterdir()) == sorted([*kept, "x@1"])
+
+
+@pytest.mark.parametrize(("ci", "status"), [("", 0), ("true", 1)])
+def test_the_step_of_make_test_fails_in_ci_when_something_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: str, status: int
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert install.main(["sdk-example"]) == status
+    said = capsys.readouterr().err
+    assert "it needs node and npm (Debian: apt-get install nodejs npm)" in said
+    assert "not installed, so not tried: npm:@agentclientprotocol/sdk@1.9.0\n" in said
+
+
+def test_all_that_make_test_needs_is_brought_by_its_step() -> None:
+    assert {*SDK.values(), ACPX, PYTHON_SDK} <= set(CLIENTS["default"]) <= set(CLIENTS["all"])
 
 
 def test_a_venv_that_is_moved_names_its_place(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ agent.run()
 
 @pytest.fixture(scope="module")
 def examples() -> Path:
-    return python_sdk_examples("0.12.1")
+    return python_sdk_examples()
 
 
 @pytest.mark.parametrize("name", ["echo_agent.py", "agent.py"])

@@ -95,6 +95,26 @@ class PyPI:
 Pin = Npm | PyPI
 
 
+@dataclass(frozen=True)
+class Source:
+    """An unpacked source distribution of PyPI, for what only that one has."""
+
+    package: str
+    version: str
+
+    @property
+    def spec(self) -> str:
+        return f"the sources of pypi:{self.package}=={self.version}"
+
+    @property
+    def folder(self) -> Path:
+        return CACHE / "pypi" / f"{self.package}-{self.version}"
+
+    @property
+    def installed(self) -> bool:
+        return self.folder.is_dir()
+
+
 def interpreter(least: tuple[int, int]) -> str:
     """A Python of at least this version: this one, or the first on PATH that runs. Unavailable when there is none."""
     if sys.version_info[:2] >= least:
