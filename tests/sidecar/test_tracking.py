@@ -171,3 +171,24 @@ def test_the_end_of_a_turn_that_its_agent_does_not_end_is_kept_like_any_other() 
         "sessionId": session,
         "update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"},
     }
+
+
+def test_an_agent_that_tells_its_options_and_answers_with_them_is_believed_in_its_answer() -> None:
+    """CFG-1. Whoever asked has the answer; nobody is told a second time."""
+    told, answered = [{"id": "speed", "currentValue": "fast"}], [{"id": "speed", "currentValue": "faster"}]
+    rig, _, me, session = kept(waits=("session/set_config_option",))
+    set_speed(rig, me, session, "fast")
+    rig.agent.update(sessionUpdate="config_option_update", configOptions=told)
+    rig.agent.result({"id": 3}, {"configOptions": answered})
+    assert updates(rig, me) == [{"sessionUpdate": "config_option_update", "configOptions": told}]
+    assert options_of(rig, me, session) == answered
+
+
+@pytest.mark.parametrize("params", [None, {"configId": "speed"}, {"value": 1}, {"configId": 5, "value": 1}])
+def test_without_an_option_and_a_value_nothing_is_tracked(params: Any) -> None:
+    rig, _, me, session = kept(waits=("session/set_config_option",))
+    request = rig.request(me, session, "session/set_config_option", params)
+    rig.agent.result({"id": 3}, {"configOptions": []})
+    assert rig.rpc(me, request)["result"] == {"configOptions": []}
+    assert updates(rig, me) == []
+    assert options_of(rig, me, session) == OPTIONS

@@ -67,7 +67,14 @@ def instruct(launch: Launch, text: str | None, folder: str) -> Launch:
         path = f"{folder}/agentos-system-prompt-{digest}.md"  # nobody else's text is ever written over
         paths = msgspec.json.encode([*OPENCODE_CONTEXT_PATHS, path]).decode()
         env = {**launch.env, CONTEXT_PATHS_VARIABLE: paths}
-        return msgspec.structs.replace(launch, env=env, files=(*launch.files, (path, text)))
+        return msgspec.structs.replace(launch, env=env, files=(*launch.files, (path, text)), instructions=text)
     if APPEND_VARIABLE in launch.env:
         return launch
-    return msgspec.structs.replace(launch, env={**launch.env, APPEND_VARIABLE: text})
+    return msgspec.structs.replace(launch, env={**launch.env, APPEND_VARIABLE: text}, instructions=text)
+
+
+def own_variable(launch: Launch) -> str | None:
+    """The variable that tells the agent its instructions, where it is ours and nobody's choice."""
+    if launch.instructions is None:
+        return None
+    return CONTEXT_PATHS_VARIABLE if launch.agent_type == "opencode" else APPEND_VARIABLE

@@ -52,6 +52,7 @@ class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """How a session's agent is started, without secrets: of the environment and of MCP servers only the names.
 
     `mcp_servers` is JSON with every `env` and `headers` value taken out; `env_names` are what has to be given again.
+    `instructions`: what a variable of ours tells the agent, or a file; that variable is not among `env_names`.
     `decoy`: what the agent calls the session is a decoy (`decoy`), which its owner never hears.
     """
 
@@ -64,6 +65,7 @@ class StoredLaunch(msgspec.Struct, frozen=True, kw_only=True):
     client_capabilities: str
     mcp_servers: str
     decoy: bool = False
+    instructions: str | None = None
 
     @property
     def dialect(self) -> Dialect:

@@ -47,6 +47,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """One way of starting one agent, final: arguments joined, environment merged, instructions in place.
 
     `client_capabilities` and `mcp_servers` are compact JSON text; `files` are written before the start.
+    `instructions`: what the agent is told by a variable or a file of ours, and not by its arguments.
     """
 
     program: AgentProgram
@@ -58,6 +59,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     client_capabilities: str
     mcp_servers: str
     files: tuple[tuple[str, str], ...] = ()
+    instructions: str | None = None
 
     @property
     def agent_type(self) -> str:

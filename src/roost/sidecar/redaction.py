@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from roost.sidecar.instructions import own_variable
 from roost.sidecar.journal import StoredLaunch
 from roost.sidecar.launch import KEEP_STDIN_OPEN, Launch
 
@@ -21,15 +22,17 @@ _SERVER_MEMBERS: Final = ("type", "name", "command", "args", "url", "serverId", 
 
 def stored_launch(launch: Launch) -> StoredLaunch:
     """A launch as it may be stored. Arguments are kept: without them the agent could not be started again."""
+    own = (KEEP_STDIN_OPEN, own_variable(launch))
     return StoredLaunch(
         agent_type=launch.agent_type,
         runtime=launch.runtime,
         cwd=launch.cwd,
         args=launch.args,
-        env_names=tuple(sorted(name for name in launch.env if name != KEEP_STDIN_OPEN)),
+        env_names=tuple(sorted(name for name in launch.env if name not in own)),
         protocol_version=launch.protocol_version,
         client_capabilities=launch.client_capabilities,
         mcp_servers=redact_servers(launch.mcp_servers),
+        instructions=launch.instructions,
     )
 
 

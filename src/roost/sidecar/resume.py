@@ -11,6 +11,7 @@ from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.decoy import decoy_for, disguise
 from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, AcpSessionResumedResponse
+from roost.sidecar.instructions import own_variable
 from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.naming import key_of
@@ -90,9 +91,12 @@ def resume_launch(
 ) -> Launch:
     """What the session was created with; the fields of the request win. Unknown sessions get the defaults of old."""
     if known is not None:
-        launch = context.secrets.get(known.session_id) or launch_again(program, known.launch, {})
-        env = merge_env(launch.env, request.env)
-        return msgspec.structs.replace(launch, program=program, cwd=request.cwd or launch.cwd, env=env)
+        launch = context.secrets.get(known.session_id)
+        if launch is None:
+            launch = launch_again(program, known.launch, request.env, context.folder)
+        told = None if own_variable(launch) in request.env else launch.instructions
+        env, cwd = merge_env(launch.env, request.env), request.cwd or launch.cwd
+        return msgspec.structs.replace(launch, program=program, cwd=cwd, env=env, instructions=told)
     runtime = AcpRuntimeKind.JAVA_SCRIPT if program.runtime is None else program.runtime
     return Launch(
         program=program,

@@ -16,6 +16,7 @@ from roost.sidecar.commands import AgentQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.decoy import disguise
+from roost.sidecar.instructions import instruct
 from roost.sidecar.journal import Kind, StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
 from roost.sidecar.open import adopt, deliver, kept, open_session
@@ -63,7 +64,7 @@ def wake(
         program = yield from context.load(AgentQuery(record.launch.agent_type))
         if program is None:
             raise unknown_agent(record.launch.agent_type)
-        return context.secrets.get(record.session_id) or launch_again(program, record.launch, {})
+        return context.secrets.get(record.session_id) or launch_again(program, record.launch, {}, context.folder)
 
     def opened(bootstrap: Bootstrap) -> Conversation[Session]:
         if first is not None:
@@ -121,9 +122,10 @@ def tell_tier(session: Session, tier: str, *, quiet: bool = False) -> None:
         session.journal.change(live_id=session.live_id)
 
 
-def launch_again(program: AgentProgram, stored: StoredLaunch, env: dict[str, str]) -> Launch:
-    """A launch out of the journal. What was secret comes from the agent's package and from `env`, or is gone."""
-    return Launch(
+def launch_again(program: AgentProgram, stored: StoredLaunch, env: dict[str, str], folder: str) -> Launch:
+    """A launch out of the journal. What was secret comes from the agent's package and from `env`, or is gone; `folder`
+    is where files may be written."""
+    launch = Launch(
         program=program,
         runtime=stored.runtime,
         cwd=stored.cwd,
@@ -133,3 +135,4 @@ def launch_again(program: AgentProgram, stored: StoredLaunch, env: dict[str, str
         client_capabilities=stored.client_capabilities,
         mcp_servers=stored.mcp_servers,
     )
+    return instruct(launch, stored.instructions, folder)

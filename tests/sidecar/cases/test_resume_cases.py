@@ -263,7 +263,9 @@ def test_case_093_a_remembered_session_is_started_as_it_was_created_and_the_requ
     assert rig.ask(caller, request(cwd="", env={"B": "2"})) == AcpSessionResumedResponse("old", "native")
     again = rig.agent.launch
     assert (again.args, again.cwd, again.protocol_version) == (launch.args, "/first", 2)
-    assert again.env == {"AGENTOS_KEEP_STDIN_OPEN": "1", "B": "2"}  # values never reach the journal
+    # Values never reach the journal; instructions are none.
+    told = {"ACP_APPEND_SYSTEM_PROMPT": "Be brief.\n\n---"}
+    assert again.env == {"AGENTOS_KEEP_STDIN_OPEN": "1", "B": "2", **told}
     assert rig.agent.heard[1]["params"] == {
         "sessionId": "old",
         "cwd": "/first",
