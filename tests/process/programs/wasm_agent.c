@@ -1,5 +1,6 @@
 /* A small ACP v2 agent as a WASI module: says what it is told, reads and writes a file under its session's root.
- * Prompts: "read PATH", "write PATH", "eat MEGABYTES", anything else is said back. Enough JSON for that, no more. */
+ * Prompts: "read PATH", "write PATH", "eat MEGABYTES", "given" (what it was started with); anything else is said
+ * back. Enough JSON for that, no more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,9 @@ static void state(const char *rest) {
            "{\"sessionUpdate\":\"state_update\",%s}}}\n", rest);
 }
 
+static int arguments;
+static char **argument;
+
 static void work(const char *text) {
     char answer[4096];
     if (!strncmp(text, "read ", 5)) {
@@ -65,6 +69,12 @@ static void work(const char *text) {
         snprintf(answer, sizeof answer, "ate %d", memory[wanted - 1]);
         say(answer);
         free(memory);
+    } else if (!strcmp(text, "given")) {
+        const char *greeting = getenv("GREETING");
+        size_t used = (size_t)snprintf(answer, sizeof answer, "GREETING=%s", greeting ? greeting : "");
+        for (int i = 1; i < arguments && used < sizeof answer; i++)
+            used += (size_t)snprintf(answer + used, sizeof answer - used, " %s", argument[i]);
+        say(answer);
     } else {
         say(text);
     }
@@ -72,6 +82,8 @@ static void work(const char *text) {
 
 int main(int argc, char **argv) {
     char request[64], method[64], text[4096];
+    arguments = argc;
+    argument = argv;
     setvbuf(stdout, NULL, _IOLBF, 1 << 12);
     fprintf(stderr, "wasm agent with %d arguments, GREETING=%s\n", argc - 1, getenv("GREETING") ? getenv("GREETING") : "");
     while (fgets(line, sizeof line, stdin)) {
