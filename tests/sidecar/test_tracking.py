@@ -105,20 +105,31 @@ def test_a_told_mode_is_no_answer_to_a_chosen_option_nor_the_other_way_round() -
     assert [update["sessionUpdate"] for update in updates(rig, me)] == ["current_mode_update", "config_option_update"]
 
 
+FAST = [{**OPTIONS[0], "currentValue": "fast"}, OPTIONS[1]]
+
+
 @pytest.mark.parametrize("outlives", ["a sleep", "the daemon"])
-def test_what_a_caller_has_chosen_is_known_of_the_session_at_rest(outlives: str) -> None:
+@pytest.mark.parametrize("by", ["caller", "agent"])
+@pytest.mark.parametrize("what", ["mode", "options"])
+def test_a_mode_or_an_option_is_known_of_the_session_at_rest(what: str, by: str, outlives: str) -> None:
     rig, shelf, me, session = kept(sleep_after=10.0 if outlives == "a sleep" else 0)
-    set_mode(rig, me, session, "code")
-    set_speed(rig, me, session, "fast")
-    assert shelf.kinds(session) == ["update", "update"]
+    if (what, by) == ("mode", "caller"):
+        set_mode(rig, me, session, "code")
+    elif what == "mode":
+        rig.agent.update(sessionUpdate="current_mode_update", currentModeId="code")
+    elif by == "caller":
+        set_speed(rig, me, session, "fast")
+    else:
+        rig.agent.update(sessionUpdate="config_option_update", configOptions=FAST)
+    assert shelf.kinds(session) == ["update"]
     if outlives == "a sleep":
         rig.advance(60)
     else:
         rig = Rig(journal=shelf)
         me = rig.connect("me")
     assert rig.state(me, session).process_id == ""
-    assert mode_of(rig, me, session) == "code"
-    assert options_of(rig, me, session) == [{**OPTIONS[0], "currentValue": "fast"}, OPTIONS[1]]
+    assert mode_of(rig, me, session) == ("code" if what == "mode" else "ask")
+    assert options_of(rig, me, session) == (OPTIONS if what == "mode" else FAST)
 
 
 def test_what_the_sidecar_tells_comes_after_what_waits_for_the_journal() -> None:
@@ -192,3 +203,60 @@ def test_without_an_option_and_a_value_nothing_is_tracked(params: Any) -> None:
     assert rig.rpc(me, request)["result"] == {"configOptions": []}
     assert updates(rig, me) == []
     assert options_of(rig, me, session) == OPTIONS
+
+
+def v2(**limits: Any) -> tuple[Rig, int, str]:
+    """A v2 session that is not kept, whose agent does nothing by itself."""
+    rig = Rig(lambda agent, message: message.get("method") == "session/prompt", **limits)
+    caller = rig.connect()
+    return rig, caller, rig.create(caller, protocol_version=2).session_id
+
+
+def test_a_turn_that_the_agent_began_by_itself_has_its_inactivity_deadline_too() -> None:
+    rig, _, session = v2()
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    rig.advance(599)
+    assert rig.agent.requests("session/cancel") == []
+    rig.advance(2)
+    assert [message["params"] for message in rig.agent.requests("session/cancel")] == [{"sessionId": session}]
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="cancelled")
+    rig.advance(60)
+    assert not rig.agent.exited
+
+
+def test_a_state_that_is_none_begins_no_turn_and_a_mode_that_is_none_is_not_kept() -> None:
+    rig, caller, session = v2()
+    for state in ({}, {"state": None}, {"state": 5}):
+        rig.agent.update(sessionUpdate="state_update", **state)
+    cancel = rig.request(caller, session, "session/cancel")
+    assert rig.rpc(caller, cancel)["result"]["cancelled"] is False
+    rig, _, me, session = kept()
+    for mode in ({}, {"currentModeId": None}, {"currentModeId": 5}):
+        rig.agent.update(sessionUpdate="current_mode_update", **mode)
+    rig.agent.update(sessionUpdate="config_option_update")
+    assert mode_of(rig, me, session) == "ask"
+    assert options_of(rig, me, session) == OPTIONS
+
+
+def test_an_idle_of_no_turn_ends_none() -> None:
+    rig, shelf, _, session = kept()
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    assert shelf.kinds(session) == ["update"]
+
+
+def test_a_title_and_the_usage_are_kept_until_others_are_told() -> None:
+    rig, shelf, _, session = kept()
+    rig.agent.update(sessionUpdate="session_info_update", title="A title")
+    rig.agent.update(sessionUpdate="session_info_update", updatedAt="2026-01-01T00:00:00Z")
+    rig.agent.update(sessionUpdate="usage_update", used=1, size=2)
+    assert shelf.sessions[session].title == "A title"
+    assert json.loads(shelf.sessions[session].usage or "")["used"] == 1
+    rig.agent.update(sessionUpdate="session_info_update", title=None)
+    assert shelf.sessions[session].title is None
+
+
+def test_what_a_session_tells_of_itself_is_only_passed_on_where_nothing_is_kept() -> None:
+    rig, caller, _ = v2()
+    rig.agent.update(sessionUpdate="session_info_update", title="A title")
+    rig.agent.update(sessionUpdate="usage_update", used=1, size=2)
+    assert len(rig.notifications(caller)) == 2
