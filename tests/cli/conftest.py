@@ -27,6 +27,9 @@ def no_journal(request: pytest.FixtureRequest, nobody_elses_daemon: None, tmp_pa
 
 @pytest.fixture
 def journal(nobody_elses_daemon: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Everything is as it comes, so what happens is kept here; agents work in a folder of the test."""
+    """What happens is kept here, and is not put in order while a test looks; agents work in a folder of the test."""
     monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "config" / "roost"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("[store.limits]\nidle_grace = 3600\n")
     return tmp_path / "data" / "roost" / "journal.db"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.rig import roost
 
-AGENT = Path(__file__).parents[1] / "testing" / "broken" / "agent.py"
+AGENT = Path(__file__).parents[1] / "testing" / "broken"
 
 
 def agent(*faults: str) -> str:

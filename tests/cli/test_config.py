@@ -46,10 +46,11 @@ def test_the_socket_in_the_environment_wins_and_is_said_to() -> None:
     assert (socket["value"], socket["source"]) == ("/run/x", "$ROOST_SOCKET")
 
 
-def test_a_file_can_be_checked(tmp_path: Path, journal: Path) -> None:
+def test_a_file_can_be_checked(tmp_path: Path) -> None:
     file = written(tmp_path, "[limits]\n")
     assert roost("config", "--check", "--config", file).stdout == f"{file} is right\n"
     assert roost("config", "--check", env={"ROOST_CONFIG": file}).stdout == f"{file} is right\n"
+    (tmp_path / "config" / "roost" / "config.toml").unlink()
     assert "everything is as it comes" in roost("config", "--check").stdout
 
 

@@ -81,7 +81,7 @@ async def test_leaving_in_a_question_leaves_nothing_waiting(tmp_path: Path) -> N
 
 
 async def test_a_turn_we_cut_short_is_not_ended_whatever_the_agent_says(tmp_path: Path) -> None:
-    made, paper, _ = make("wait-and-end", tmp_path, policy=Policy.DENY, timeout=0.2)
+    made, paper, _ = make("wait-and-end", tmp_path, policy=Policy.DENY, timeout=3.0)
     assert await made.run() is ExitStatus.CUT_SHORT
     assert "Turn ended: end_turn" in paper.text
 
