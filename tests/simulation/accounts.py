@@ -52,10 +52,12 @@ class Heard(msgspec.Struct):
     killed: bool = False
     gone: bool = False  # its end was told, or it never started
     forgotten: bool = False
+    opened: bool = False  # for its owner, who may use it
     closed: bool = False  # its session was closed, and it may still have something to say
     heard: int = 0  # bytes of stdout
     last_words: int = 0  # those among them that came after its end had begun, while somebody could not take more
     number: int = 0  # of the last notification among them
+    before: int = 0  # the same, before the last chunk
     told: set[str] = msgspec.field(default_factory=set)  # methods of requests it was sent
     last_call: int = 0
     owed: Counter[Any] = msgspec.field(default_factory=Counter)  # questions without an answer, by the key of their id

@@ -1,66 +1,49 @@
-"""The program inside a simulated agent: an honest one for either protocol version, and what its vices make of it.
-
-What it prints is numbered. `count` is the number of its last notification that a caller has to be told; answers carry
-it too, so that whoever receives one can say what must have come before it.
-"""
+"""The program inside a simulated agent: an honest one for either protocol version, and what its vices make of it."""
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tests.simulation import mischief
 from tests.simulation.abilities import OPTIONAL, offered
+from tests.simulation.errands import Errands
 from tests.simulation.temper import LOGIN
+from tests.simulation.voice import Json, TurnOver, Voice, key_of
 
 if TYPE_CHECKING:
+    from tests.simulation.accounts import Place
+    from tests.simulation.host import Host
     from tests.simulation.process import Process
+    from tests.simulation.serving import Subject
     from tests.simulation.world import World
 
-Json = dict[str, Any]
 Act = Callable[[], None]
 
 ATTACHING = ("session/new", "session/load", "session/resume")
 PIPE_BYTES = 4096
 EXIT_CODES = (0, 1, 7, 3, -9, -11, 255, None, 2**31 + 5, -(2**31))
-TEXTS = ("word", "é", "\u2028 ", "日本", "a\tb", '"quoted"', "\\n", "🪶", "x" * 90)
 MODES = ("ask", "code", "plan")
 
 
-class Question(NamedTuple):
-    """One it asks."""
-
-    key: Any  # of its id
-    name: str
-
-
-class Brain:
+class Brain(Voice):
     """One run of the program."""
 
     def __init__(self, world: World, process: Process) -> None:
-        self._world = world
-        self._random = world.random
-        self._process = process
+        super().__init__(world, process)
         self._temper = process.temper
-        self._vices = process.temper.vices
-        self.count = 0
-        self.marks: deque[tuple[int, int | Question]] = deque()  # what ends at that offset in stdout
-        self.printed = 0
         self.attached_at: int | None = None  # `count` when the first answer to an attaching request was given
-        self.session_id = ""
         self._todo: deque[Act] = deque()
         self._waiting: Any = None  # the key of the question it waits for
         self._turn: list[Json] = []  # prompts it works on
         self._open_questions: list[Any] = []  # their keys
         self._questions = 0
         self._mode = 0
+        self.errands = Errands(self)
         self._past: deque[Json] = deque(maxlen=4)  # requests it has heard
-        self._annotates = process.temper.version == 1 and world.random.random() < 0.5  # the bridge passes that on
-        self._end = b"\n"
 
     # ---- one step
 
@@ -122,6 +105,7 @@ class Brain:
 
     def _answered(self, message: Json) -> None:
         key = key_of(message.get("id"))
+        self.errands.answered(key, message.get("result"))
         if key in self._open_questions:
             self._open_questions.remove(key)
         if key == self._waiting:
@@ -211,11 +195,14 @@ class Brain:
         self._later(self._turn_over, request)
         for _ in range(random.randrange(3)):
             self._later(self.update)
+        if self._temper.has_errands and random.random() < 0.3:
+            self._later(self.errands.run)  # when nobody has asked it to do anything
 
     def _work(self) -> None:
         random = self._random
-        if random.random() < (0.5 if "asking" in self._vices else 0.1):
-            key = self.ask()
+        serves = self._temper.has_errands and random.random() < 0.6
+        if serves or random.random() < (0.5 if "asking" in self._vices else 0.1):
+            key = self.errands.run() if serves else self.ask()
             if random.random() < 0.6:
                 self._waiting = key
         elif random.random() < (0.4 if "chattering" in self._vices else 0.05):
@@ -297,14 +284,20 @@ class Brain:
         if "lying" in self._vices and self._random.random() < 0.3:
             self._attaching(request)
             mischief.answer_falsely(self, request, result)
-            return
-        self._attaching(request)
-        self.say({"jsonrpc": "2.0", "id": request["id"], "result": result})
+        else:
+            self._attaching(request)
+            self.say({"jsonrpc": "2.0", "id": request["id"], "result": result})
+        self._over(request)
 
     def refuse(self, request: Json, code: int, message: str, data: Json | None = None) -> None:
         self._attaching(request)
         error = {"code": code, "message": message, "data": {**(data or {}), **self.place}}
         self.say({"jsonrpc": "2.0", "id": request["id"], "error": error})
+        self._over(request)
+
+    def _over(self, request: Json) -> None:
+        if request["method"] == "session/prompt":
+            self.marks.append((self.printed, TurnOver()))
 
     def _attaching(self, request: Json) -> None:
         if request["method"] not in ATTACHING:
@@ -313,38 +306,33 @@ class Brain:
             self.attached_at = self.count
         self._world.ledger.processes[self._process.name].attached_again(request["id"], self.count)
 
-    @property
-    def place(self) -> Json:
-        """Where in its output it is."""
-        return {"p": self._process.name, "n": self.count}
-
-    def update(self, update: Json | None = None) -> None:
-        """A session/update, numbered."""
-        if update is None:
-            text = self._random.choice(TEXTS)
-            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
-        self.tell("session/update", {"sessionId": self.session_id[:40], "update": update})
-
-    def notice(self) -> None:
-        """A notification, numbered: an update, or one of another kind."""
-        if self._random.random() < 0.7:
-            self.update()
-        else:
-            self.tell("vendor/event", {})
-
-    def tell(self, method: str, params: Json) -> None:
-        self.count += 1
-        params = {**params, "_meta": self.place} if self._annotates else {**params, **self.place}
-        message = {"jsonrpc": "2.0", "method": method, "params": params}
-        self.say(message, number=self.count)
-
     def ask(self) -> Any:
         """A question; the key of its id."""
-        self._questions += 1
-        question = f"{self._process.name}/{self._questions}"
         odd = "asking" in self._vices
-        identifier, method, params = mischief.question(self._random, question, odd=odd)
-        params = {**params, "q": question, **self.place}
+        identifier, method, params = mischief.question(self._random, self._next_question(), odd=odd)
+        return self._put(identifier, method, params)
+
+    def request(self, method: str, params: Json, *, shows: Subject | None = None) -> Any:
+        """A question of its own making; `shows` is what a yes to it allows."""
+        question = self._next_question()
+        if shows is not None:
+            self._world.ledger.serving.shown[question] = shows
+        return self._put(question, method, params)
+
+    def _next_question(self) -> str:
+        self._questions += 1
+        return f"{self._process.name}/{self._questions}"
+
+    def _put(self, identifier: Any, method: str, params: Json) -> Any:
+        question = f"{self._process.name}/{self._questions}"
+        if self._temper.version == 1:
+            params = {"sessionId": self.session_id, **params}
+        params = {
+            **params,
+            "q": question,
+            **self.place,
+            "_meta": {"q": question, **self.place},
+        }  # a bridge passes that on
         self.say({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}, question=question)
         key = key_of(identifier)
         self._open_questions.append(key)
@@ -353,38 +341,18 @@ class Brain:
             self._later(self.say, cancel)
         return key
 
-    def complain(self) -> None:
-        text = self._random.choice((b"warning\n", b"\xff\xfe", b"Traceback\n" * 9, "é".encode()[:1]))
-        self._process.stderr += text
-
-    def say(self, message: Any, *, number: int | None = None, question: str | None = None) -> None:
-        """One message on a line of its own, in one of the ways it can be written."""
-        random = self._random
-        style = random.randrange(8)
-        if style == 0:
-            line = json.dumps(message).encode()
-        elif style == 1:
-            line = b"  " + json.dumps(message, ensure_ascii=False).encode() + b" \r"
-        else:
-            line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
-        in_a_batch = "batching" in self._vices and random.random() < 0.3
-        batch = b"[" + line.strip() + b"]" if in_a_batch else line
-        if len(batch) > self.line_bytes:
-            if number is not None:  # nobody will hear of it: the number was not used
-                self.count -= 1
-        elif question is not None:
-            self.marks.append((self.printed + len(batch) + 1, Question(key_of(message["id"]), question)))
-        elif number is not None:
-            self.marks.append((self.printed + len(batch) + 1, number))
-            self._world.ledger.lines[self._process.name, number] = line.strip().decode()
-        self.print(batch + self._end)
-
-    def print(self, data: bytes) -> None:
-        """Raw bytes."""
-        self._process.stdout += data
-        self.printed += len(data)
-
     # ---- what mischief needs
+
+    def later(self, act: Act) -> None:
+        self._later(act)
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self._world.hosts
+
+    @property
+    def sessions(self) -> list[Place]:
+        return list(self._world.ledger.sessions)
 
     @property
     def random(self) -> Any:
@@ -397,12 +365,3 @@ class Brain:
     @property
     def past(self) -> list[Json]:
         return list(self._past)
-
-    @property
-    def line_bytes(self) -> int:
-        return self._world.limits.line_bytes
-
-
-def key_of(identifier: Any) -> tuple[str, Any]:
-    """Equal for equal ids: 1, "1" and 1.0 stay apart."""
-    return type(identifier).__name__, identifier

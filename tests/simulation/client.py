@@ -222,9 +222,9 @@ class Client:
         random = self.world.random
         version = random.choice((1, 2)) if random.random() < 0.97 else random.choice((0, 3, -1))
         speaks = 2 if version == 2 and random.random() < 0.9 else 1  # an agent of v1 is bridged
-        if self.world.emulates and random.random() < 0.95:
+        if (self.world.emulates or self.world.serves) and random.random() < 0.95:
             version, speaks = 2, 1
-        kind = random_type(random, speaks) if random.random() < 0.97 else "nobody"
+        kind = random_type(random, speaks, 0.95 if self.world.serves else 0.3) if random.random() < 0.97 else "nobody"
         self.request(
             AcpCreateSessionRequest(
                 agent_type=kind,

@@ -8,6 +8,7 @@ from roost.sidecar.keeper import STORE
 from roost.sidecar.life import LIFE_MOVES, Life
 from roost.sidecar.naming import key_of
 from roost.sidecar.replay import _Held
+from tests.simulation import serving
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
@@ -25,6 +26,7 @@ def check(world: World) -> None:
     _whoever_is_blocked_has_paused_agents(world)
     _memory_is_bounded(world)
     _every_wait_has_a_deadline(world)
+    serving.check(world)
 
 
 def _everything_told_has_arrived(world: World) -> None:
@@ -84,6 +86,8 @@ def _sessions_fit_together(world: World) -> None:
         if session.life not in (Life.LIVE, Life.RECOVERING):
             ledger.violated(f"session {session.id} is {session.life.value}, and in the table")
         opened = session.link.sink is session  # else the journal has not taken it yet
+        if opened:
+            ledger.processes[session.link.process].opened = True
         if opened and session.life is Life.LIVE and (session.link.gone or session.link.process not in context.links):
             ledger.violated(f"session {session.id} is live, and its agent is gone")
         if context.callers.find(session.owner.name) is not session.owner:
@@ -215,9 +219,11 @@ def check_at_rest(world: World) -> None:
     for name, process in world.processes.items():
         heard = ledger.processes[name]
         if not process.exited and process.input_open and not heard.forgotten and 9 not in process.signals:
-            owed = +heard.owed
+            held = ledger.serving.held(name)
+            owed = [key for key in +heard.owed if not heard.asked[key] & held]
             if owed:
-                ledger.violated(f"{name}: its questions {list(owed)} are never answered")
+                ledger.violated(f"{name}: its questions {owed} are never answered")
+    serving.check_at_rest(world)
     for process, (session_id, listeners) in ledger.crashed.items():
         for client in listeners:
             if not client.ending and process not in client.reader.exits:
@@ -248,6 +254,7 @@ def check_nothing_left(world: World) -> None:
     for key in context.logged_out:
         if store is None or key not in store.sessions_kept or store.sessions_kept[key].closed:
             ledger.violated(f"at the end session {key} is gone, and logged out")
+    serving.check_nothing_left(world)
     if not world.engine.idle:
         ledger.violated("at the end the engine is not idle")
     for name, process in world.processes.items():

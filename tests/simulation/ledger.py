@@ -18,6 +18,7 @@ from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
     AcpCloseSessionRequest,
     AcpGetSessionStateRequest,
+    AcpPermissionCallback,
     AcpPermissionCallbackResponse,
     AcpResumeSessionRequest,
     AcpSessionClosedResponse,
@@ -28,17 +29,16 @@ from roost.sidecar.gen.messages import (
 )
 from tests.simulation import invariants
 from tests.simulation.accounts import UNKNOWN, Asked, Ended, Heard, Owned, Place
-from tests.simulation.brain import key_of
 from tests.simulation.endings import LETTING_GO, Endings
+from tests.simulation.serving import Serving
+from tests.simulation.stdio import CONSENT, Stdio
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
-    from tests.simulation.process import Process
     from tests.simulation.world import World
 
 EXITED_TAG = 2  # of AcpEvent
-ATTACHING = frozenset(("session/new", "session/load", "session/resume"))
-CONSENT = frozenset(("yes", "always-yes", "allow_once", "allow_always", "once", "always"))
+SERVICES = (commands.ServeAgent, commands.DecideService, commands.WithdrawService, commands.EndServices)
 
 
 class Ledger:
@@ -54,16 +54,18 @@ class Ledger:
         self.open: dict[tuple[int, int], Asked] = {}
         self.loads: set[int] = set()
         self.endings = Endings(self, world)
+        self.stdio = Stdio(self, world)
+        self.serving = Serving(self, world)
         self.leaving: set[int] = set()  # connections that the driver was told to end
         self.allowed: set[str | None] = set()  # questions that a caller has said yes to
         self.crashed: dict[str, tuple[str, list[Client]]] = {}  # by process: the session, and who is to be told
         self.ended: dict[str, Ended] = {}
         self.touched: dict[str, None] = {}
         self.spawns: deque[str] = deque()  # to be started, in order
-        self.stderr: tuple[str, bytes] = ("", b"")
         self._only_a_reply = False
         self._silent = False
         self._going = ""  # whose end is being handled
+        self._heard = ""  # whose words are
         self.counts: Counter[str] = Counter()
 
     def violated(self, text: str) -> None:
@@ -83,6 +85,8 @@ class Ledger:
                 client = self._world.delivering
                 self.clients[number] = client
                 client.number = number
+            case events.AgentWrote(process=process):
+                self._heard = process
             case events.RequestArrived(connection=number, request=request, payload=payload):
                 self._asked(number, request, payload)
             case events.CallerLeft(connection=number):
@@ -97,12 +101,16 @@ class Ledger:
                 callbacks = self.clients[number].callbacks
                 self._silent = callback not in callbacks
                 if not self._silent and isinstance(answer, AcpPermissionCallbackResponse) and answer.reply in CONSENT:
-                    self.allowed.add(callbacks[callback][1])
+                    asked, question = callbacks[callback]
+                    self.allowed.add(question)
+                    connection = self._world.engine._context.callers.connections[number]
+                    if callback in connection.asks and isinstance(asked, AcpPermissionCallback):
+                        self.serving.answered(asked.params, question, answer.reply)
             case events.AgentExited(process=process) | events.AgentFailedToStart(process=process):
                 heard = self.processes[process]
                 self.require(not heard.gone, f"{process}: its end was told twice")
                 heard.gone = True
-                self._going = process
+                self._going = self._heard = process
                 place = next((place for place, owned in self.sessions.items() if owned.process == process), None)
                 if (
                     place is not None
@@ -113,6 +121,8 @@ class Ledger:
                     self.crashed[process] = (place[1], listeners)
             case events.RecordLoaded(ticket=ticket):
                 self.loads.discard(ticket)
+            case events.ServiceWished() | events.ServiceAnswered() | events.ServicesEnded():
+                self.serving.event(event)
             case events.ShutdownRequested():
                 for place in list(self.sessions):
                     self.close(place)
@@ -211,7 +221,7 @@ class Ledger:
 
     def obeyed(self, emitted: list[commands.Command]) -> None:
         """All commands that one event led to."""
-        self._going = ""
+        self._going = self._heard = ""
         told = [command for command in emitted if not isinstance(command, commands.Note | commands.Persist)]
         if self._only_a_reply:
             kinds = [type(command).__name__ for command in told]  # a caller with a name is looked up in the journal
@@ -229,18 +239,23 @@ class Ledger:
             self.violated(f"{name} for {command.process}, which is {'unknown' if heard is None else 'forgotten'}")
         elif isinstance(command, commands.ForgetAgent):
             heard.forgotten = True
+            self.serving.forgotten(command.process)
             process = self._world.processes.get(command.process)
             if process is not None and not process.reported and not heard.killed:
                 self.violated(f"{process} is forgotten, and was not even killed")
-        elif heard.gone and command.process != self._going:
+        elif heard.gone and command.process != self._going and not isinstance(command, commands.EndServices):
             self.violated(f"{name} for {command.process}, which has exited")
+        elif isinstance(command, SERVICES):
+            self.serving.command(command)
         elif isinstance(command, commands.SignalAgent) and command.signal == commands.SIGKILL:
             heard.killed = True
         elif isinstance(command, commands.WriteAgent) and b'"session/' in command.data:
             for line in command.data.splitlines():
                 message = msgspec.json.decode(line)
-                if message.get("method") in ("session/load", "session/resume"):
-                    heard.replays[message["id"]] = [heard.number, math.inf]
+                if isinstance(message, dict) and message.get("method") in ("session/load", "session/resume"):
+                    # What follows in a chunk that leads to it is told by the agent later, as far as anybody can tell.
+                    first = heard.before if command.process == self._heard else heard.number
+                    heard.replays[message["id"]] = [first, math.inf]
 
     def _count(self, number: int, *, left: bool = False) -> None:
         client = self.clients.get(number)
@@ -333,112 +348,6 @@ class Ledger:
                 replayed or self.processes[process].is_replay(number) or (process, number) in store.told,
                 f"event {number} of {process} was told, and is not in the journal",
             )
-
-    # ---- agents
-
-    def agent_is_heard(self, process: Process, count: int) -> None:
-        """Bytes of stdout are about to be told to the engine."""
-        heard = self.processes[process.name]
-        self.is_bridged(process.name)
-        heard.heard += count
-        if process.name in invariants.held_up(self._world):
-            link = self._world.engine._context.links.get(process.name)
-            if link is not None and link.brake.doomed:
-                heard.last_words += count
-        self._move_on(process, heard, heard.heard)
-
-    def agent_is_gone(self, process: Process) -> None:
-        """Its end is about to be told: a last line without its newline counts."""
-        heard = self.processes[process.name]
-        self._move_on(process, heard, heard.heard + 1)
-
-    def _move_on(self, process: Process, heard: Heard, offset: int) -> None:
-        marks = process.brain.marks
-        while marks and marks[0][0] <= offset:
-            mark = marks.popleft()[1]
-            if heard.forgotten:
-                continue
-            if isinstance(mark, int):
-                heard.number = mark
-                self.touched[process.name] = None
-            else:
-                heard.owed[mark.key] += 1
-                heard.asked.setdefault(mark.key, set()).add(mark.name)
-
-    def stderr_is_heard(self, process: Process, chunk: bytes) -> None:
-        self.stderr = (process.name, chunk)
-
-    def stderr_was_heard(self, process: Process, chunk: bytes) -> None:
-        self.stderr = ("", b"")
-
-    def agent_was_told(self, process: Process, line: bytes) -> None:
-        """One line on its stdin."""
-        self._world.trace("  %s is told %.300r", process, line)
-        if not line.endswith(b"\n"):
-            self.violated(f"{process}: half a line was written: {line!r}")
-        try:
-            message = msgspec.json.decode(line)
-        except ValueError as error:
-            self.violated(f"{process}: what was written is no JSON ({error}): {line!r}")
-            return
-        heard = self.processes[process.name]
-        for part in message if isinstance(message, list) else [message]:
-            if "method" in part:
-                self._agent_was_asked(process, heard, part)
-            else:
-                self._agent_was_answered(process, heard, part)
-
-    def _agent_was_asked(self, process: Process, heard: Heard, message: dict[str, Any]) -> None:
-        params = message.get("params") or {}
-        by = params.get("by", process.owner)
-        self.require(by == process.owner, f"{process} of {process.owner} was told something by {by}: {message}")
-        if message["method"] in ATTACHING and not heard.told & ATTACHING:
-            self._is_asked_for_a_session(process, heard, message["method"])
-        heard.told.add(message["method"])
-        store, mark = self._world.store, params.get("mark")
-        if store is not None and mark is not None and self._is_kept(process.name):
-            self.require(mark in store.durable_prompts, f"{process} was told prompt {mark}, which is not durable")
-        if "id" in message:
-            self.require(message["id"] != heard.last_call, f"{process}: call {message['id']} is not new")
-            heard.last_call = message["id"]
-
-    def _is_asked_for_a_session(self, process: Process, heard: Heard, method: str) -> None:
-        """For the first time; what its quirks want comes before, or instead."""
-        quirks, offered = process.quirks, process.temper.offers_login
-        if quirks.authenticate and process.has_key and offered and "lying" not in process.temper.vices:
-            logged_in = heard.told & {"authenticate", "auth/login"}
-            self.require(logged_in, f"{process} was asked for a session without the login that it wants")
-        if quirks.resume == "transcript":
-            self.require(method == "session/new", f"{process} was asked to {method}, which it is known not to do well")
-
-    def agent_is_asked_to_end(self, process: Process) -> None:
-        """By a SIGTERM; who has had a session had the time that its quirks give it."""
-        grace, waited = process.quirks.input_close_grace, self._world.loop.now - process.input_closed_at
-        opened = self.processes[process.name].closed or any(s.process == process.name for s in self.sessions.values())
-        if grace is not None and opened:
-            in_time = not process.input_open and waited > grace - 0.001
-            self.require(in_time, f"{process} has {grace:g} s to end, and was signalled after {waited:g} s")
-
-    def _is_kept(self, process: str) -> bool:
-        sessions = self._world.engine._context.sessions
-        return any(session.journal is not None for session in sessions if session.link.process == process)
-
-    def _agent_was_answered(self, process: Process, heard: Heard, message: dict[str, Any]) -> None:
-        key = key_of(message["id"])
-        if heard.owed[key] <= 0:
-            self.violated(f"{process}: an answer to no open question of its: {message}")
-            return
-        heard.owed[key] -= 1
-        result = message.get("result")
-        if not isinstance(result, dict):
-            return
-        outcome = result.get("outcome")
-        if isinstance(outcome, dict) and outcome.get("optionId") in CONSENT:
-            self.require(
-                heard.asked[key] & self.allowed, f"{process}: consent to {heard.asked[key]}, which nobody gave"
-            )
-        by = result.get("from", process.owner)
-        self.require(by == process.owner, f"{process} of {process.owner} was answered by {by}")
 
 
 def _is_refused_anyway(payload: Any, journal: bool) -> bool:

@@ -26,6 +26,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self.now = START
         self._selector = _NoFiles()
+        self.disk_delay: Callable[[], float | None] = lambda: 0.0  # of what has a thread of its own; None: for ever
 
     def time(self) -> float:
         return self.now
@@ -49,12 +50,22 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return bool(self._ready)
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
-        """There is no other thread: it is done at once."""
+        """There is no other thread: it is done at once, or when the disk has thought about it."""
         future = self.create_future()
-        try:
-            future.set_result(func(*arguments))
-        except Exception as error:
-            future.set_exception(error)
+
+        def do() -> None:
+            if future.done():
+                return
+            try:
+                future.set_result(func(*arguments))
+            except Exception as error:
+                future.set_exception(error)
+
+        delay = 0.0 if executor is None else self.disk_delay()
+        if delay == 0:
+            do()
+        elif delay is not None:
+            self.call_later(delay, do)
         return future
 
     def _process_events(self, event_list: list[Any]) -> None: ...

@@ -61,7 +61,7 @@ class Process:
             raise LimitError(QUEUED_INPUT_LIMIT_NAME, limit)
         for line in data.splitlines(keepends=True):
             self.inbox.append((len(line), line))
-            self._world.ledger.agent_was_told(self, line)
+            self._world.ledger.stdio.agent_was_told(self, line)
         self.unread += len(data)
         self._settle_queue()
 
@@ -76,7 +76,7 @@ class Process:
     def signal_tree(self, sig: int) -> None:
         self.signals.append(sig)
         if sig == SIGTERM and not self.exited:
-            self._world.ledger.agent_is_asked_to_end(self)
+            self._world.ledger.stdio.agent_is_asked_to_end(self)
         if self.exited:
             return
         delay = self.temper.obeys(sig, self._world.random)
@@ -133,7 +133,7 @@ class Process:
         del self.stdout[:count]
         if chunk:
             self._world.trace("%s writes %r", self, chunk)
-            self._world.ledger.agent_is_heard(self, len(chunk))
+            self._world.ledger.stdio.agent_is_heard(self, len(chunk))
             self._listener.agent_wrote(chunk)
             self._report_if_silent()
 
@@ -141,9 +141,9 @@ class Process:
         chunk = bytes(self.stderr[:count])
         del self.stderr[:count]
         if chunk:
-            self._world.ledger.stderr_is_heard(self, chunk)
+            self._world.ledger.stdio.stderr_is_heard(self, chunk)
             self._listener.agent_wrote_stderr(chunk)
-            self._world.ledger.stderr_was_heard(self, chunk)
+            self._world.ledger.stdio.stderr_was_heard(self, chunk)
             self._report_if_silent()
 
     def exit(self, code: int | None) -> None:
@@ -167,7 +167,7 @@ class Process:
         self.reported = True  # also keeps the deliveries from reporting
         self.deliver_stderr(len(self.stderr))
         self.deliver(len(self.stdout))
-        self._world.ledger.agent_is_gone(self)
+        self._world.ledger.stdio.agent_is_gone(self)
         self._listener.agent_exited(self._exit_code)
 
 
@@ -175,11 +175,11 @@ class Runner:
     """Starts simulated agents; now and then it cannot."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        self.world = world
         self._pids = 4000
 
     def spawn(self, plan: SpawnPlan, listener: ProcessListener) -> Process:
-        world = self._world
+        world = self.world
         if world.random.random() < 0.02:
             raise ProcessError("the agent could not be started: no descriptors left")
         self._pids += 1
@@ -189,7 +189,7 @@ class Runner:
         return process
 
     async def shutdown(self) -> None:
-        for process in self._world.processes.values():
+        for process in self.world.processes.values():
             await process.close()
 
 

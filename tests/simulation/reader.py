@@ -98,7 +98,9 @@ class Reader:
                 if process == "" and chunk.startswith(b"[roost] "):
                     return
                 self._own(process)
-                self._require(self._ledger.stderr == (process, chunk), f"stderr of {process} that it did not write")
+                self._require(
+                    self._ledger.stdio.stderr == (process, chunk), f"stderr of {process} that it did not write"
+                )
             case AcpAgentExitedEvent():
                 self._exit(event)
 
@@ -180,7 +182,7 @@ class Reader:
             case AcpSessionRpcResponse(response=text):
                 place = None if text.startswith(SIDECARS_OWN) else PLACE.search(text)
                 if place is not None:
-                    self._answered_at(place[1], int(place[2]))
+                    self._answered_at(place[1], int(place[2]), asked.method)
                 else:
                     self._joined(asked)
             case AcpSessionStateResponse(process_id=process):
@@ -196,12 +198,14 @@ class Reader:
                 heard = dead not in self.seen or dead in self.exits
                 self._require(heard, f"its request failed with {dead} before the end of {dead} was told")
 
-    def _answered_at(self, process: str, number: int) -> None:
+    def _answered_at(self, process: str, number: int, method: str) -> None:
         """An agent's answer: what was printed before it has arrived, and nothing of what was printed after."""
         self._own(process)
         last = self.seen.get(process)
         # Where sessions are kept an answer may wait for the journal, and then what follows it does not wait for it.
-        late = last is not None and last > number and self._client.world.store is not None and self._client.named
+        kept = self._client.world.store is not None and self._client.named
+        looked_up = method == "session/list"  # for whose sessions they are
+        late = last is not None and last > number and (kept or looked_up)
         late = late or self._ledger.is_bridged(process)
         self._require(
             late or last in (None, number), f"an answer of {process} printed after {number} came after {last}"

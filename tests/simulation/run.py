@@ -8,18 +8,21 @@ import time
 
 from tests.simulation.world import run
 
+ABOUT = ("anything", "replays", "services")
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.run", description=__doc__)
     parser.add_argument("seed", nargs="?", type=int, help="one schedule")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what happens")
     parser.add_argument("--steps", type=int, help="this many, whatever the seed says")
+    parser.add_argument("--about", default="", choices=ABOUT, help="whatever the seed says")
     parser.add_argument("--count", type=int, help="that many schedules")
     parser.add_argument("--first", action="store_true", help="end with the first that fails")
     parser.add_argument("--from", type=int, dest="begin", help="from this seed on; otherwise from one nobody has seen")
     options = parser.parse_args()
     if options.seed is not None:
-        world = run(options.seed, steps=options.steps, tracing=options.verbose)
+        world = run(options.seed, steps=options.steps, tracing=options.verbose, about=options.about)
         print("\n".join(world.log))
         print(f"seed {options.seed}: all is well after {world.taken} steps")
         return 0
@@ -29,7 +32,7 @@ def main() -> int:
     count = options.count or 1000
     for seed in range(first, first + count):
         try:
-            run(seed)
+            run(seed, about=options.about)
         except Exception as error:
             failures += 1
             print(f"seed {seed}: {type(error).__name__}: {error}", file=sys.stderr)

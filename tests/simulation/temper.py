@@ -37,6 +37,7 @@ VICES = (
 KINDS = ("v1", "v1-load", "v1-resume", "v1-both", "v2", "v2-new")  # v2-new: cannot resume
 # What an agent of v1 has besides, or lacks; those of v2 have all of it.
 ABILITIES = ("lists", "closes", "deletes", "logs-in", "logs-out")
+ERRANDS = "has-errands"  # of version 1: wants files and terminals of its client
 # What is known of a program beforehand, rightly or not.
 QUIRKS = {
     "wants-login": Quirks(authenticate={LOGIN: (OWNER_VARIABLE,)}),
@@ -56,13 +57,15 @@ class Temper:
     kind: str
     abilities: frozenset[str]
     vices: frozenset[str]
+    has_errands: bool = False
 
     @staticmethod
     def named(agent_type: str, random: Random) -> Temper:
         kind, *words = agent_type.split("+")
         vices = [word for word in words if word in VICES]
         abilities = frozenset(word for word in words if word in ABILITIES)
-        return Temper(kind, abilities, frozenset(vice for vice in vices if random.random() < 0.8))
+        applies = frozenset(vice for vice in vices if random.random() < 0.8)
+        return Temper(kind, abilities, applies, ERRANDS in words)
 
     def __str__(self) -> str:
         return "+".join((self.kind, *sorted(self.abilities), *sorted(self.vices)))
@@ -93,14 +96,18 @@ class Temper:
         return random.choice((0.2, 1.0, 6.0)) if "slow-to-end" in self.vices else random.choice((0, 0, 0.3))
 
 
-def random_type(random: Random, version: int) -> str:
-    """An agent type of this protocol version: a few abilities, mostly one or two vices."""
+def random_type(random: Random, version: int, errands: float = 0.3) -> str:
+    """An agent type of this protocol version: a few abilities, mostly one or two vices.
+
+    `errands`: how likely one of version 1 has some.
+    """
     kinds = [kind for kind in KINDS if kind.startswith(f"v{version}")]
     kind = random.choice(kinds)
     count = random.choices((0, 1, 2, 3), (30, 35, 25, 10))[0]
     able = [ability for ability in ABILITIES if random.random() < 0.4]
     quirk = [random.choice(list(QUIRKS))] if random.random() < 0.25 else []
-    return "+".join((kind, *able, *quirk, *sorted(random.sample(VICES, count))))
+    busy = [ERRANDS] if version == 1 and random.random() < errands else []
+    return "+".join((kind, *able, *quirk, *busy, *sorted(random.sample(VICES, count))))
 
 
 def quirks_of(agent_type: str) -> Quirks:

@@ -8,33 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-import msgspec
-
-import roost.daemon.archivist
-import roost.daemon.connection
-import roost.transport.stream
 from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
+from roost.daemon.services import AgentServices
 from roost.sidecar import commands, events
 from roost.sidecar.callers import Caller
 from roost.sidecar.engine import Engine
 from roost.sidecar.gen.messages import AcpCloseSessionRequest
-from roost.sidecar.limits import Limits
-from roost.sidecar.naming import id_in
 from roost.sidecar.sessions import Session
 from tests.simulation import invariants
 from tests.simulation.accounts import Place, Violation
+from tests.simulation.bounds import random_limits
 from tests.simulation.client import NO_LIMIT, Client
+from tests.simulation.host import Host
 from tests.simulation.ledger import Ledger
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Catalogue, Process, Runner
 from tests.simulation.store import SimulatedStore
+from tests.simulation.surroundings import surroundings
 from tests.simulation.temper import OWNER_VARIABLE
 
 MAX_CLIENTS = 6
@@ -74,14 +69,17 @@ class World:
         steps: int | None = None,
         tracing: bool = False,
         engine: type[WatchedEngine] = WatchedEngine,
+        about: str = "",
     ) -> None:
         self.random = random = Random(seed)
         self.loop = loop
         self.tracing = tracing
         self.log: list[str] = []
         self.limits = random_limits(random)
-        self.emulates = random.random() < 0.1  # all about kept sessions of agents of v1 that callers of 2 use
-        self.steps = steps or random.choice((120, 250) if self.emulates else (30, 80, 120, 250))
+        drawn = random.choices(("anything", "replays", "services"), (80, 10, 10))[0]
+        self.emulates = (about or drawn) == "replays"  # all about kept sessions of agents of v1 that callers of 2 use
+        self.serves = (about or drawn) == "services"  # all about files and terminals of such agents
+        self.steps = steps or random.choice((120, 250) if self.emulates or self.serves else (30, 80, 120, 250))
         self.hurry = random.choice((0.2, 0.6, 0.95))  # how often what was sent arrives at once
         self.ledger = Ledger(self)
         self.processes: dict[str, Process] = {}
@@ -90,11 +88,27 @@ class World:
         self._serials = itertools.count(1)
         self.taken = 0
         self.store = SimulatedStore(self) if self.emulates or random.random() < 0.5 else None
-        self.engine = engine(self.limits, version="1.2.3", folder="/instructions", journal=self.store is not None)
+        self.hosts: list[Host] = []
+        self.services = self._some_services()
+        self.engine = engine(
+            self.limits,
+            version="1.2.3",
+            folder="/instructions",
+            journal=self.store is not None,
+            services=None if self.services is None else self.services.capabilities,
+        )
         self.engine.ledger = self.ledger
-        self.driver = Driver(self.engine, Runner(self), Catalogue(self), self.store)
+        self.driver = Driver(self.engine, Runner(self), Catalogue(self), self.store, self.services)
+        loop.disk_delay = lambda: random.choice((0.0,) * 12 + (0.5, 40.0, None))
         self.reception = Reception(self.driver, self.limits, server="roost/1.2.3", uid=None, token=None)
         loop.set_exception_handler(self._failed)
+
+    def _some_services(self) -> AgentServices | None:
+        """What agents are offered: mostly everything."""
+        if self.random.random() < 0.05:
+            return None
+        files, terminals = self.random.choice(((True, True),) * 6 + ((True, False), (False, True)))
+        return AgentServices(Runner(self), self.limits, files=files, terminals=terminals, own_env={})
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.ledger.violated(f"a callback failed: {context.get('exception')!r} ({context['message']})")
@@ -182,6 +196,9 @@ class World:
 
     def _agent_step(self) -> None:
         random = self.random
+        running = [terminal for host in self.hosts for terminal in host.running]
+        if running and random.random() < 0.15:
+            random.choice(running).act()
         able = [process for process in self.processes.values() if process.audible or process.brain.has_work]
         if not able:
             self._client_step()
@@ -314,67 +331,23 @@ class World:
         raise Violation(f"after {PATIENCE} deadlines there are more")
 
 
-def random_limits(random: Random) -> Limits:
-    """Mostly wide, sometimes so small that ordinary use reaches them."""
-
-    def bound(small: int, wide: int) -> int:
-        return small if random.random() < 0.15 else wide
-
-    line = random.choice((700, 2000, 8000))
-    limits = Limits(
-        max_frame_bytes=8192,
-        line_bytes=line,
-        agent_input_bytes=bound(6000, 200_000),
-        caller_output_bytes=random.choice((500, 3000, 100_000)),
-        closing_output_bytes=random.choice((1, 300, 3000)),
-        requests_per_connection=bound(2, 100),
-        requests_per_session=bound(2, 100),
-        sessions_per_caller=bound(1, 20),
-        processes=bound(2, 100),
-        callbacks_per_session=bound(1, 30),
-        bootstrap_notifications=bound(2, 1000),
-        bootstrap_bytes=bound(500, 100_000),
-        restarts=random.choice((0, 1, 3, 3)),
-        sleep_after=random.choice((0.0, 5.0, 1800.0)),
-        recent_activity=bound(0, 16),
-        stderr_tail=bound(5, 400),
-        noise_tail=bound(5, 200),
-    )
-    durations = [field.name for field in msgspec.structs.fields(Limits) if field.type is float]
-    if random.random() < 0.15:  # what is over before it has begun
-        limits = msgspec.structs.replace(limits, **{random.choice(durations): 0.0})
-    return limits
-
-
-@contextmanager
-def surroundings() -> Iterator[VirtualLoop]:
-    """What a schedule needs of the process it runs in, and leaves as it found it."""
-    loop = VirtualLoop()
-    log = logging.getLogger("roost.daemon")
-    level, socket_buffer = log.level, roost.transport.stream.TRANSPORT_BYTES
-    write_transcript = roost.daemon.archivist.write_transcript
-    log.setLevel(logging.CRITICAL)  # a daemon in trouble says much, and here it is always in trouble
-    roost.transport.stream.TRANSPORT_BYTES = 600
-    roost.daemon.archivist.write_transcript = lambda cwd, key, text: f"{cwd}/{id_in(key)}.md"
-    roost.daemon.connection._numbers = itertools.count(1)  # else names depend on the schedules before this one
-    try:
-        yield loop
-    finally:
-        log.setLevel(level)
-        roost.transport.stream.TRANSPORT_BYTES = socket_buffer
-        roost.daemon.archivist.write_transcript = write_transcript
-        loop.close()
-
-
 def run(
-    seed: int, *, steps: int | None = None, tracing: bool = False, engine: type[WatchedEngine] = WatchedEngine
+    seed: int,
+    *,
+    steps: int | None = None,
+    tracing: bool = False,
+    engine: type[WatchedEngine] = WatchedEngine,
+    about: str = "",
 ) -> World:
-    """One schedule from beginning to end. Raises what went wrong, with a note of how to see it again."""
+    """One schedule from beginning to end. Raises what went wrong, with a note of how to see it again.
+
+    `about`: it is about replays, services or anything, whatever the seed says.
+    """
     world: World | None = None
 
     async def live(loop: VirtualLoop) -> World:
         nonlocal world
-        world = World(seed, loop, steps=steps, tracing=tracing, engine=engine)
+        world = World(seed, loop, steps=steps, tracing=tracing, engine=engine, about=about)
         await world.live()
         return world
 
@@ -382,7 +355,8 @@ def run(
         with surroundings() as loop:
             return loop.run_until_complete(live(loop))
     except Exception as error:
-        error.add_note(f"seed {seed}, step {world.taken if world else 0}: python -m tests.simulation.run {seed} -v")
+        again = f"{seed} -v --about {about}" if about else f"{seed} -v"
+        error.add_note(f"seed {seed}, step {world.taken if world else 0}: python -m tests.simulation.run {again}")
         if world is not None and tracing:
             print("\n".join(world.log))
         raise
