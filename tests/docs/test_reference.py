@@ -27,6 +27,7 @@ def test_what_the_pages_import_is_public() -> None:
     assert found <= {*PUBLIC, *packages}
 
 
+@pytest.mark.timeout(240)
 def test_every_page_of_the_reference_is_written(tmp_path: Path) -> None:
     pytest.importorskip("pdoc")
     make(tmp_path)
