@@ -1,0 +1,52 @@
+"""Resuming what is alive, ending, or being started again."""
+
+from __future__ import annotations
+
+from roost.sidecar.gen.messages import AcpErrorResponse, AcpResumeSessionRequest, AcpSessionResumedResponse
+from tests.sidecar.kept_sessions import kept
+from tests.sidecar.rig import Rig
+
+
+def resumption(session: str) -> AcpResumeSessionRequest:
+    return AcpResumeSessionRequest(session, "echo", None, "/w", {})
+
+
+def recovering() -> tuple[Rig, int, str]:
+    """A session whose agent has crashed, and whose next one has not answered yet."""
+    rig = Rig()
+    rig.capabilities = {"loadSession": True}
+    caller = rig.connect("me")
+    session = rig.create(caller).session_id
+    rig.script = lambda agent, message: message.get("method") == "session/load"
+    rig.agent.exit(1)
+    return rig, caller, session
+
+
+def test_a_session_that_is_being_started_again_is_joined_when_it_is_back() -> None:
+    rig, caller, session = recovering()
+    joined = rig.send(caller, resumption(session))
+    assert rig.reply(caller, joined) is None
+    rig.agent.answer(rig.agent.requests("session/load")[0])
+    assert rig.reply(caller, joined) == AcpSessionResumedResponse(session, "native")
+    assert len(rig.spawned) == 2
+
+
+def test_a_session_that_does_not_come_back_cannot_be_joined() -> None:
+    rig, caller, session = recovering()
+    joined = rig.send(caller, resumption(session))
+    rig.agent.error(rig.agent.requests("session/load")[0], -32603, "gone")
+    assert rig.reply(caller, joined) == AcpErrorResponse("invalid_state", f"unknown ACP session {session}")
+    assert len(rig.spawned) == 2
+
+
+def test_two_who_resume_a_kept_session_while_its_agent_is_being_ended_share_the_next_one() -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(caller).session_id
+    rig.agent.exits_on_eof = False
+    rig.close(caller, session)
+    resumed = [rig.send(caller, resumption(session)) for _ in range(2)]
+    assert len(rig.spawned) == 1
+    rig.advance(0.6)
+    assert [rig.reply(caller, one) for one in resumed] == [AcpSessionResumedResponse(session, "native")] * 2
+    assert len(rig.spawned) == 2
