@@ -332,8 +332,8 @@ async def test_closing_at_once_leaves_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_is_too_long_for_a_socket_is_passed_over(tmp_path: Path) -> None:
     deep = tmp_path / ("x" * 90)
     deep.mkdir()
-    path = mcp_relay._socket_path({"XDG_RUNTIME_DIR": str(deep), "TMPDIR": "relative"})
-    assert path.startswith("/tmp/roost-mcp-")
+    path = mcp_relay._folder_for_a_socket({"XDG_RUNTIME_DIR": str(deep), "TMPDIR": "relative"}).path
+    assert path.startswith("/tmp/roost-relay-")
 
 
 # ---- the program's parts

@@ -23,6 +23,7 @@ from roost.sidecar.quirks import Quirks
 
 if TYPE_CHECKING:
     from roost.catalogue.profiles import Profiles
+    from roost.transport.claimed_folder import ClaimedFolder
 
 log = logging.getLogger("roost.daemon")
 
@@ -38,13 +39,16 @@ class LocalCatalogue:
         own_env: Mapping[str, str],
         let_through: Iterable[str] = (),
         quirks: Mapping[str, Mapping[str, Any]] | None = None,
+        folder: ClaimedFolder | None = None,
     ) -> None:
+        """`folder`: where the files of launches are to be, made with the first of them."""
         self._packages = packages
         self._runtimes = runtimes
         self._own_env = own_env
         self._let_through = tuple(let_through)
         self._inherited = inherited_names(own_env, self._let_through)
         self._quirks = quirks
+        self._folder = folder
         if quirks:
             self._profiles  # noqa: B018  says what is wrong with them
 
@@ -105,7 +109,7 @@ class LocalCatalogue:
     def plan(self, launch: Launch) -> SpawnPlan:
         agent = self._packages.resolve(launch.agent_type)
         for path, text in launch.files:
-            write_file(path, text)
+            write_file(path, text, self._folder)
         plan = plan_agent(
             agent,
             runtime=launch.runtime.name,
@@ -169,9 +173,11 @@ def marks_of(program: str, *arguments: str, path: str = os.defpath) -> str:
     return " ".join(marks)
 
 
-def write_file(path: str, text: str) -> None:
+def write_file(path: str, text: str, folder: ClaimedFolder | None = None) -> None:
     """A file an agent is to read, in a folder of the daemon's own. Raises ProcessError naming the file."""
     try:
+        if folder is not None and os.path.dirname(path) == folder.path:
+            folder.make()
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

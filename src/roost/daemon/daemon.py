@@ -23,6 +23,7 @@ from roost.process.tokens import sweep
 from roost.sidecar.engine import Engine
 from roost.sidecar.events import VersionsRecalled
 from roost.sidecar.limits import Limits
+from roost.transport.claimed_folder import FILES, ClaimedFolder, sweep_folders, temporary_bases
 from roost.transport.unix import UnixServer, serve_unix
 
 if TYPE_CHECKING:
@@ -57,10 +58,14 @@ class Daemon:
         self.limits = limits or Limits()
         self._own_env = own_env
         self._has_met_node = False
-        self._folder = ScratchFolder(own_env)
+        for folder in sweep_folders(temporary_bases(own_env)):
+            log.info("took away %s, which a daemon that died had left behind", folder)
+        self._folder = ClaimedFolder(_scratch_base(own_env), FILES)
         known = Runtimes(runtimes)
         packages = Packages(default_roots(own_env) if roots is None else roots, known)
-        catalogue = LocalCatalogue(packages, known, own_env=own_env, let_through=let_through, quirks=quirks)
+        catalogue = LocalCatalogue(
+            packages, known, own_env=own_env, let_through=let_through, quirks=quirks, folder=self._folder
+        )
         self.runner = LocalRunner(state_dir=state_dir)
         services = AgentServices(
             self.runner, self.limits, files=agent_files, terminals=agent_terminals, own_env=own_env
@@ -141,23 +146,7 @@ def default_state_dir(environment: Mapping[str, str]) -> Path | None:
     return Path(base, "roost") if os.path.isabs(base) else None
 
 
-class ScratchFolder:
-    """Where files for agents go: a name nobody can guess, made on first use with mode 0700, gone at the end.
-
-    `tempfile` would do, and cost the daemon 2 MB of modules it has no other use for.
-    """
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        base = environment.get("TMPDIR", "")
-        if not os.path.isabs(base):
-            base = "/tmp"  # noqa: S108
-        self.path = os.path.join(base, f"roost-{os.urandom(12).hex()}")
-
-    def remove(self) -> None:
-        try:
-            names = os.listdir(self.path)
-        except FileNotFoundError:
-            return
-        for name in names:
-            os.unlink(os.path.join(self.path, name))
-        os.rmdir(self.path)
+def _scratch_base(environment: Mapping[str, str]) -> str:
+    """Where files for agents go. `tempfile` would tell, and cost a daemon 2 MB of modules it has no other use for."""
+    base = environment.get("TMPDIR", "")
+    return base if os.path.isabs(base) else "/tmp"  # noqa: S108

@@ -7,7 +7,6 @@ with `close`. Who connects has to be of this user, and to know a secret that was
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import secrets
 import socket
@@ -20,6 +19,7 @@ from msgspec import Struct
 
 from roost.errors import LimitError, RoostError, TransportError
 from roost.transport import mcp_shim
+from roost.transport.claimed_folder import RELAY, RELAY_SOCKET, ClaimedFolder, sweep_folders, temporary_bases
 from roost.transport.stream import peer_credentials
 from roost.transport.unix import check_path
 from roost.wire.framing import DEFAULT_MAX_LINE_BYTES, LineFramer
@@ -69,6 +69,7 @@ class McpRelayServer:
         self._environment = os.environ if environment is None else environment
         self._listeners: dict[str, RelayListener] = {}
         self._path: str | None = None
+        self._folder: ClaimedFolder | None = None
         self._socket: socket.socket | None = None
         self._serving: asyncio.Task[asyncio.Server] | None = None
         self._closed = False
@@ -108,11 +109,8 @@ class McpRelayServer:
             self._serving.cancel()
         if self._socket is not None:
             self._socket.close()
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._path)
-            with contextlib.suppress(OSError):
-                os.rmdir(os.path.dirname(self._path))
+        if self._folder is not None:
+            self._folder.remove()
 
     def listener_of(self, token: str) -> RelayListener | None:
         found = None
@@ -124,9 +122,11 @@ class McpRelayServer:
     def _listen(self) -> str:
         if not sys.executable:
             raise TransportError("the Python that runs this program is not known")
-        path = _socket_path(self._environment)
+        sweep_folders(temporary_bases(self._environment))
+        folder = _folder_for_a_socket(self._environment)
+        path = os.path.join(folder.path, RELAY_SOCKET)
         try:
-            os.mkdir(os.path.dirname(path), mode=0o700)
+            folder.make()
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
                 sock.bind(path)
@@ -134,10 +134,11 @@ class McpRelayServer:
                 sock.setblocking(False)
             except OSError:
                 sock.close()
+                folder.remove()
                 raise
         except OSError as error:
             raise TransportError(f"cannot listen at {path}: {error.strerror}") from error
-        self._path, self._socket = path, sock
+        self._path, self._folder, self._socket = path, folder, sock
         loop = asyncio.get_running_loop()
         self._serving = loop.create_task(loop.create_unix_server(lambda: RelayChannel(self), sock=sock))
         return path
@@ -276,18 +277,15 @@ class RelayChannel(asyncio.Protocol):
             self._deadline = None
 
 
-def _socket_path(environment: Mapping[str, str]) -> str:
-    """In a folder that does not exist yet. Raises TransportError when no place is short enough for a socket."""
-    name = f"roost-mcp-{secrets.token_hex(8)}"
-    bases = [environment.get("XDG_RUNTIME_DIR", ""), environment.get("TMPDIR", ""), "/tmp"]  # noqa: S108
+def _folder_for_a_socket(environment: Mapping[str, str]) -> ClaimedFolder:
+    """One that does not exist yet. Raises TransportError when no place is short enough for a socket."""
     fault = TransportError("no folder for a socket")
-    for base in bases:
-        path = os.path.join(base, name, "s")
-        if os.path.isabs(base) and os.path.isdir(base):
-            try:
-                check_path(path)
-            except TransportError as error:
-                fault = error
-            else:
-                return path
+    for base in temporary_bases(environment):
+        folder = ClaimedFolder(base, RELAY)
+        try:
+            check_path(os.path.join(folder.path, RELAY_SOCKET))
+        except TransportError as error:
+            fault = error
+        else:
+            return folder
     raise fault
