@@ -24,7 +24,10 @@ from typing import Any
 
 
 class RoostError(Exception):
-    """Everything Roost raises on purpose."""
+    """Everything Roost raises on purpose. Where one has a `message`, that is its text, whatever else it is made of."""
+
+    def __str__(self) -> str:
+        return str(vars(self).get("message", super().__str__()))
 
 
 class CodecError(RoostError):
@@ -58,9 +61,6 @@ class LimitError(RoostError):
         self.bound = bound
         self.message = message or f"limit {limit} of {bound} reached"
 
-    def __str__(self) -> str:
-        return self.message
-
 
 class LocalProtocolError(RoostError):
     """This side was asked to do what the protocol forbids. Nothing was sent."""
@@ -74,9 +74,6 @@ class CapabilityError(LocalProtocolError):
         self.message = message
         self.path = path
 
-    def __str__(self) -> str:
-        return self.message
-
 
 class RemoteProtocolError(RoostError):
     """The other side did what the protocol forbids."""
@@ -89,9 +86,6 @@ class UnsupportedVersion(RemoteProtocolError):
         super().__init__(answered, message)
         self.answered = answered
         self.message = message
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class RpcError(RoostError):
@@ -115,9 +109,6 @@ class SidecarError(RoostError):
         self.code = code
         self.message = message
 
-    def __str__(self) -> str:
-        return self.message
-
 
 class ConfigError(RoostError):
     """A setting, a manifest or an argument is wrong; the text names it and what to do."""
@@ -140,9 +131,6 @@ class AgentExited(ConnectionClosed):
         self.exit_code = exit_code
         self.stderr = stderr
 
-    def __str__(self) -> str:
-        return self.message
-
 
 class ProcessError(RoostError):
     """A program could not be started, or ended when it should not have.
@@ -155,9 +143,6 @@ class ProcessError(RoostError):
         self.message = message
         self.exit_code = exit_code
         self.stderr = stderr
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class CatalogueError(RoostError):
@@ -175,9 +160,6 @@ class CatalogueError(RoostError):
         self.code = code
         self.detail = detail
 
-    def __str__(self) -> str:
-        return self.message
-
 
 class StoreError(RoostError):
     """The journal could not be read or written; the text names the file and the way out.
@@ -191,9 +173,6 @@ class StoreError(RoostError):
         super().__init__(message, code)
         self.message = message
         self.code = code
-
-    def __str__(self) -> str:
-        return self.message
 
 
 def format_path(path: tuple[str | int, ...]) -> str:
