@@ -13,10 +13,9 @@ The rest of it: `agent_turns` (prompts and their end), `agent_requests` and `age
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import Raw
 
 from roost.acp.bridge.agent_questions import Questions
 from roost.acp.bridge.agent_requests import Requests
@@ -27,6 +26,7 @@ from roost.acp.bridge.core import BridgeCore
 from roost.acp.bridge.events import FileWrite, SessionClosed, SessionOpened, Wish
 from roost.acp.bridge.limits import DEFAULT_LIMITS, BridgeLimits
 from roost.acp.bridge.payload import Json, as_object, strict
+from roost.acp.bridge.plain_chunk import PLAIN_CHUNK, V1Chunk, decode_v1_chunk
 from roost.acp.bridge.wire import encode_text
 from roost.acp.v2 import SessionUpdate
 from roost.errors import CodecError, RpcError
@@ -41,35 +41,6 @@ __all__ = ["V1AgentBridge"]
 
 # What a swallowed replay says of the present rather than of the past (B-02).
 _PRESENT = frozenset({"available_commands_update", "session_info_update", "usage_update"})
-
-
-class _Text(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True, gc=False):
-    text: str
-
-
-class _Chunk(msgspec.Struct, rename="camel", gc=False):
-    session_update: Literal["agent_message_chunk", "agent_thought_chunk"]
-    content: _Text
-    message_id: str | UnsetType | None = UNSET
-    meta: UnsetType = msgspec.field(default=UNSET, name="_meta")
-
-
-class _Params(msgspec.Struct, rename="camel", gc=False):
-    session_id: str
-    update: _Chunk
-    meta: UnsetType = msgspec.field(default=UNSET, name="_meta")
-
-
-class _PlainChunk(msgspec.Struct, gc=False):
-    """What nearly every message of an agent is; whatever has more to it does not decode."""
-
-    jsonrpc: Literal["2.0"]
-    method: Literal["session/update"]
-    params: _Params
-    id: UnsetType = UNSET
-
-
-_decode_chunk = msgspec.json.Decoder(_PlainChunk).decode
 
 
 class V1AgentBridge(BridgeCore[AgentSession]):
@@ -111,7 +82,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         """One message of the agent, or a line that is none."""
         self.now = now
         try:
-            params = _decode_chunk(message).params
+            params = decode_v1_chunk(message).params
         except UNDECODABLE:
             pass
         else:
@@ -288,14 +259,12 @@ class V1AgentBridge(BridgeCore[AgentSession]):
             else:
                 self.losses.count("swallowed_replay")
 
-    def _pass_chunk(self, session: AgentSession, chunk: _Chunk) -> None:
+    def _pass_chunk(self, session: AgentSession, chunk: V1Chunk) -> None:
         kind, given = chunk.session_update, chunk.message_id
         if given.__class__ is str:
             session.break_message()
         else:
             given = session.message_id(kind)
         self.client.push(
-            b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":{"sessionUpdate":"%b",'
-            b'"messageId":%b,"content":{"type":"text","text":%b}}}}'
-            % (encode_text(session.id), kind.encode(), encode_text(given), encode_text(chunk.content.text))
+            PLAIN_CHUNK % (encode_text(session.id), kind.encode(), encode_text(given), encode_text(chunk.content.text))
         )

@@ -11,10 +11,9 @@ The rest of it: `client_turns` (prompts held until idle), `client_requests` (wha
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from roost.acp.bridge.client_questions import ClientQuestions
 from roost.acp.bridge.client_requests import ClientRequests
@@ -25,6 +24,7 @@ from roost.acp.bridge.content import Which
 from roost.acp.bridge.core import BridgeCore
 from roost.acp.bridge.limits import DEFAULT_LIMITS, BridgeLimits
 from roost.acp.bridge.payload import Json, as_object
+from roost.acp.bridge.plain_chunk import PLAIN_CHUNK, V2Chunk, decode_v2_chunk
 from roost.acp.bridge.wire import encode_text
 from roost.acp.v2 import UpdateSessionNotification
 from roost.errors import CodecError, RpcError
@@ -35,35 +35,6 @@ from roost.wire.decode import decode, encode
 __all__ = ["V1ClientBridge"]
 
 _RESEND = "resend"
-
-
-class _Text(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True, gc=False):
-    text: str
-
-
-class _Chunk(msgspec.Struct, rename="camel", gc=False):
-    session_update: Literal["agent_message_chunk", "agent_thought_chunk"]
-    content: _Text
-    message_id: str
-    meta: UnsetType = msgspec.field(default=UNSET, name="_meta")
-
-
-class _Params(msgspec.Struct, rename="camel", gc=False):
-    session_id: str
-    update: _Chunk
-    meta: UnsetType = msgspec.field(default=UNSET, name="_meta")
-
-
-class _PlainChunk(msgspec.Struct, gc=False):
-    """What nearly every message of an agent is; whatever has more to it does not decode."""
-
-    jsonrpc: Literal["2.0"]
-    method: Literal["session/update"]
-    params: _Params
-    id: UnsetType = UNSET
-
-
-_decode_chunk = msgspec.json.Decoder(_PlainChunk).decode
 
 
 class V1ClientBridge(BridgeCore[ClientSession]):
@@ -94,7 +65,7 @@ class V1ClientBridge(BridgeCore[ClientSession]):
         """One message of the agent, or a line that is none."""
         self.now = now
         try:
-            params = _decode_chunk(message).params
+            params = decode_v2_chunk(message).params
         except UNDECODABLE:
             pass
         else:
@@ -236,11 +207,9 @@ class V1ClientBridge(BridgeCore[ClientSession]):
         except CodecError:
             return None
 
-    def _pass_chunk(self, session: ClientSession, chunk: _Chunk) -> None:
+    def _pass_chunk(self, session: ClientSession, chunk: V2Chunk) -> None:
         kind, message_id, text = chunk.session_update, chunk.message_id, chunk.content.text
         session.messages.appended_text(kind, message_id, text)
         self.client.push(
-            b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":{"sessionUpdate":"%b",'
-            b'"messageId":%b,"content":{"type":"text","text":%b}}}}'
-            % (encode_text(session.id), kind.encode(), encode_text(message_id), encode_text(text))
+            PLAIN_CHUNK % (encode_text(session.id), kind.encode(), encode_text(message_id), encode_text(text))
         )
