@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 400
-SOURCES = ("src", "tools", "bench", "examples")
+SOURCES = ("src", "tests", "tools", "bench", "examples")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/[a-z]+)/")
 LEFT_FOR_LATER = re.compile(r"\b(?:FIXME|XXX|NotImplementedError)\b|# *TODO")
 DRAWER = re.compile(r"(?:^|/)(?:utils?|helpers?|common|shared|misc)(?:\.py|/)")
