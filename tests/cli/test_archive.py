@@ -106,5 +106,9 @@ def test_a_journal_that_is_in_use_takes_no_import(file: Path, journal: Path) -> 
         result = roost("import", str(file))
         assert result.exit_code == 2
         assert f"{journal} is in use by process" in result.stderr
+        assert (
+            "  | An import writes the journal itself. When that process is a daemon: stop it (Ctrl-C" in result.stderr
+        )
+        assert "import, and start it again." in result.stderr
     finally:
         lock.release()

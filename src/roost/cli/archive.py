@@ -59,6 +59,11 @@ async def _export(wanted: Wanted, name: str, file: Path, force: bool) -> str:
     return row.session_id
 
 
+_STOP_THE_DAEMON = """\
+An import writes the journal itself. When that process is a daemon: stop it (Ctrl-C where it runs, or kill with that
+number; its sessions fall asleep, and nothing of them is lost), import, and start it again."""
+
+
 @click.command("import")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Replace the session when it is there.")
@@ -68,8 +73,8 @@ async def _export(wanted: Wanted, name: str, file: Path, force: bool) -> str:
 def import_(file: Path, force: bool, as_json: bool, config_file: str | None, caller: str | None) -> None:
     """Keep what FILE, an export, holds as a session of yours.
 
-    The file is read to its end before anything is kept. The journal is written by this program, so no daemon may use
-    it meanwhile.
+    The file is read to its end before anything is kept. The journal is written by this program, so a daemon that uses
+    it has to be stopped before, and can be started again after it.
     """
     from roost.cli.asking import ask_sidecar
     from roost.cli.configuration import wanted
@@ -92,7 +97,11 @@ async def _import(wanted: Wanted, file: Path, force: bool) -> StoredSession:
     except (StoreError, LimitError) as error:
         raise Failure(ExitStatus.USAGE, str(error)) from error
     store = journal_of(wanted.config)
-    await store.open()
+    try:
+        await store.open()
+    except StoreError as error:
+        detail = _STOP_THE_DAEMON if error.code == "locked" else ""
+        raise Failure(ExitStatus.AGENT_FAILED, str(error), detail) from error
     try:
         await store.recover()
         key = key_of(wanted.owner, header.session_id)

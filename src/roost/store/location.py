@@ -42,7 +42,7 @@ class FileLock:
             holder = os.pread(self._file, 64, 0).decode("ascii", "replace").strip()
             os.close(self._file)
             who = f"process {holder}" if holder else "another process"
-            raise StoreError(f"{path} is in use by {who}; stop it, or choose another file", "locked") from error
+            raise StoreError(f"{path} is in use by {who}; stop it, or choose another journal", "locked") from error
         with contextlib.suppress(OSError):  # a full disk: the lock is held all the same
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
