@@ -52,6 +52,17 @@ def test_the_agents_own_outcome_is_what_counts(reason: str, cancelled: bool) -> 
     assert outcome(rig, caller, request) is cancelled
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(("code", "cancelled"), [(-32800, True), (-32000, False), (-32603, False)])
+def test_a_prompt_that_fails_as_cancelled_was_cancelled(code: int, cancelled: bool, version: int) -> None:
+    """CAN-7."""
+    rig, caller, session, prompt = running(version)
+    request = cancel(rig, caller, session)
+    rig.agent.error({"id": 3}, code, "aborted")
+    assert rig.rpc(caller, prompt)["error"] == {"code": code, "message": "aborted"}
+    assert outcome(rig, caller, request) is cancelled
+
+
 def test_the_answers_come_in_the_order_prompt_then_cancel_and_before_what_follows() -> None:
     rig, caller, session, prompt = running()
     request = cancel(rig, caller, session)

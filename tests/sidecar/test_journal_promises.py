@@ -111,6 +111,31 @@ def test_the_end_of_a_v1_turn_is_durable_before_it_is_told() -> None:
     assert not shelf.sessions[session].turn_open
 
 
+def test_the_end_of_a_cancelled_v1_turn_is_durable_before_the_cancel_is_answered_and_behind_its_prompt() -> None:
+    rig, shelf, me = kept(lambda agent, message: message.get("method") == "session/prompt")
+    session = rig.create(me).session_id
+    prompt = rig.request(me, session, "session/prompt", PROMPT)
+    assert shelf.sessions[session].turn_open
+    cancel = rig.request(me, session, "session/cancel")
+    shelf.stuck = True
+    rig.agent.error({"id": 3}, -32800, "cancelled")
+    assert rig.reply(me, prompt) is rig.reply(me, cancel) is None
+    rig.store()
+    assert [told[0] for _, told in rig.told[-2:]] == [prompt, cancel]
+    assert rig.rpc(me, cancel)["result"]["cancelled"] is True
+    assert json.loads(shelf.entries[session][-1].body)["stopReason"] == "cancelled"
+
+
+def test_a_cancel_is_answered_also_when_the_end_of_its_turn_cannot_be_kept() -> None:
+    rig, shelf, me = kept(lambda agent, message: message.get("method") == "session/prompt")
+    session = rig.create(me).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    cancel = rig.request(me, session, "session/cancel")
+    shelf.failure = "the disk is full"
+    rig.agent.result({"id": 3}, {"stopReason": "cancelled"})
+    assert rig.rpc(me, cancel)["result"]["cancelled"] is True
+
+
 def test_a_decision_is_in_the_journal_before_the_agent_hears_of_it() -> None:
     rig, shelf, me = kept()
     session = rig.create(me, protocol_version=2).session_id
@@ -182,3 +207,28 @@ def test_a_session_that_cannot_be_kept_is_not_created() -> None:
     assert reply == AcpErrorResponse("io", "the journal could not keep it: read-only")
     assert rig.agent.exited
     rig.assert_nothing_left()
+
+
+def test_a_prompt_whose_agent_dies_while_it_is_kept_goes_to_the_next_agent() -> None:
+    rig, shelf, me = kept(lambda agent, message: False)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(me).session_id
+    shelf.stuck = True
+    prompt = rig.request(me, session, "session/prompt", PROMPT)
+    rig.agent.exit(1)
+    shelf.stuck = False
+    rig.store()
+    assert rig.rpc(me, prompt)["result"] == {"stopReason": "end_turn"}
+    assert len(rig.agents["acp-agent-2"].requests("session/prompt")) == 1
+
+
+def test_a_prompt_whose_session_closes_while_it_is_kept_is_never_sent() -> None:
+    rig, shelf, me = kept(lambda agent, message: False)
+    session = rig.create(me).session_id
+    shelf.stuck = True
+    prompt = rig.request(me, session, "session/prompt", PROMPT)
+    rig.close(me, session)
+    shelf.stuck = False
+    rig.store()
+    assert rig.reply(me, prompt) == AcpErrorResponse("invalid_state", f"unknown ACP session {session}")
+    assert rig.agent.requests("session/prompt") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roost.errors import RoostError, SidecarError
+from roost.rpc.messages import REQUEST_CANCELLED
 from roost.sidecar.answers import Answer
 from roost.sidecar.bootstrap import exit_text
 from roost.sidecar.callers import Connection
@@ -40,7 +41,7 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
     method = request.method
     if method == CANCEL:
         cancelled = yield from cancel(context, session, encode_params(params))
-        yield from session.caught_up()  # the turn's end is told first
+        yield from end_told(session)
         return rpc_response(session, cancelled)
     if session.link.launch.dialect.is_notification(method) or is_mcp_notice(method, params):
         data = encode_params(params)
@@ -61,6 +62,16 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
     response = yield from exchange(context, session, method, params)
     yield from session.caught_up()
     return response
+
+
+def end_told(session: Session) -> Conversation[None]:
+    """Waits until the end of a turn is kept and told: by an update, or by the answer to its prompt."""
+    yield from session.caught_up()
+    if session.journal is not None:
+        try:
+            yield from session.journal.promise()
+        except SidecarError:
+            pass  # whoever ended the turn is told so
 
 
 def keep_prompt(context: Context, session: Session, params: dict[str, msgspec.Raw]) -> Conversation[bytes | None]:
@@ -120,12 +131,14 @@ def exchange(
         raise error from None
     finally:
         session.request_count.watch(link.open_calls)
+        if preamble is not None and session.preamble is None:
+            session.past_told()
         if choice is not None:
             session.choices.remove(choice)
     if method == PROMPT:
         prompt_over(session, call, answer)
         if session.journal is not None and not session.turns.busy and not session.turn_kept:
-            session.turn_ended(string((members(answer.result) or {}).get("stopReason")))
+            session.turn_ended(stop_reason(answer))
             yield from session.journal.promise()
         if link.launch.by_state:
             context.stage.start(watch_turn(context, session, link))
@@ -137,8 +150,16 @@ def exchange(
 def prompt_over(session: Session, call: int, answer: Answer | None) -> None:
     """A prompt has its answer, or never will."""
     session.prompts.pop(call, None)
-    reason = None if answer is None else string((members(answer.result) or {}).get("stopReason"))
-    session.turns.prompt_answered(call, reason, failed=answer is None or answer.error is not None)
+    session.turns.prompt_answered(call, stop_reason(answer), failed=answer is None or answer.error is not None)
+
+
+def stop_reason(answer: Answer | None) -> str | None:
+    """Why a turn is over, as far as the answer to its prompt tells; an error can tell of a cancel too (CAN-7)."""
+    if answer is None:
+        return None
+    if answer.error is not None:
+        return "cancelled" if answer.error.code == REQUEST_CANCELLED else None
+    return string((members(answer.result) or {}).get("stopReason"))
 
 
 def failed(link: Link, method: str, call: int, fault: RoostError) -> Conversation[SidecarError]:
