@@ -9,6 +9,9 @@ import click
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
+_DENY = "Permit nothing. The default where there is no terminal."
+_ASK = "Ask at the terminal. The default where there is one."
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -43,6 +46,29 @@ def caller_option(does: str) -> Decorator:
 def json_option(prints: str) -> Decorator:
     """`--json`, as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print {prints}.")
+
+
+def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--allow`, `--deny` and `--ask`, as `policy`, the name of one; None when none is given."""
+    command = click.option("--ask", "policy", flag_value="ask", help=_ASK)(command)
+    command = click.option("--deny", "policy", flag_value="deny", help=_DENY)(command)
+    return click.option("--allow", "policy", flag_value="allow", help="Permit what the agent asks to be permitted.")(
+        command
+    )
+
+
+def timeout_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--timeout SECONDS`; None when it is not given."""
+    return click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Then stop.")(
+        command
+    )
+
+
+def log_level_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--log-level LEVEL`; None when it is not given."""
+    return click.option(
+        "--log-level", type=click.Choice(LOG_LEVELS), help="Log what Roost itself does, to stderr. Default: nothing."
+    )(command)
 
 
 def kept_session_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import click
 
-from roost.cli.options import LOG_LEVELS, kept_session_options
+from roost.cli.options import json_option, kept_session_options, log_level_option, policy_options, timeout_option
 
 
 @click.command("resume")
 @click.argument("session")
 @click.argument("prompt", required=False)
-@click.option("--allow", "policy", flag_value="allow", help="Permit what the agent asks to be permitted.")
-@click.option("--deny", "policy", flag_value="deny", help="Permit nothing. The default where there is no terminal.")
-@click.option("--ask", "policy", flag_value="ask", help="Ask at the terminal. The default where there is one.")
+@policy_options
 @click.option(
     "--env", "env", multiple=True, metavar="NAME[=VALUE]", help="A variable for the agent: their values are not kept."
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Then stop.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event, and nothing else.")
-@click.option(
-    "--log-level", type=click.Choice(LOG_LEVELS), help="Log what Roost itself does, to stderr. Default: nothing."
-)
+@timeout_option
+@json_option("one JSON object for each event, and nothing else")
+@log_level_option
 @kept_session_options
 def command(
     session: str,

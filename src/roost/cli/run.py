@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roost.cli.options import LOG_LEVELS, caller_option, config_option, socket_option
+from roost.cli.options import (
+    caller_option,
+    config_option,
+    json_option,
+    log_level_option,
+    policy_options,
+    socket_option,
+    timeout_option,
+)
 from roost.cli.status import ExitStatus, say
 
 if TYPE_CHECKING:
@@ -19,9 +27,7 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("agent")
 @click.argument("prompt", required=False)
-@click.option("--allow", "policy", flag_value="allow", help="Permit what the agent asks to be permitted.")
-@click.option("--deny", "policy", flag_value="deny", help="Permit nothing. The default where there is no terminal.")
-@click.option("--ask", "policy", flag_value="ask", help="Ask at the terminal. The default where there is one.")
+@policy_options
 @click.option(
     "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the agent works. Default: here."
 )
@@ -32,14 +38,12 @@ if TYPE_CHECKING:
     metavar="NAME[=VALUE]",
     help="A variable for the agent, which does not get yours; without a value, the one it has here.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Then stop.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event, and nothing else.")
+@timeout_option
+@json_option("one JSON object for each event, and nothing else")
 @click.option(
     "--protocol", type=click.Choice(["1", "2"]), default="2", show_default=True, help="The ACP version to speak."
 )
-@click.option(
-    "--log-level", type=click.Choice(LOG_LEVELS), help="Log what Roost itself does, to stderr. Default: nothing."
-)
+@log_level_option
 @socket_option("The daemon to use; when none listens there, the agent runs inside this program.")
 @config_option
 @caller_option("Who owns the session, so that it is found again.")
