@@ -137,17 +137,19 @@ async def test_a_listing_has_no_more_than_its_bound(make: Make) -> None:
 async def test_an_id_of_somebody_else_is_told_from_ones_own(store: Store) -> None:
     store.write([opened("me/a"), opened("you/b/c", owner="you")])
 
-    async def strange(owner: str) -> list[str]:
-        return [
-            name
-            for name in ("a", "live-me/a", "b/c", "live-you/b/c", "you/b/c", "c", "")
-            if await store.is_strangers(owner, name)
-        ]
+    async def held(*names: str) -> set[tuple[str, str, str]]:
+        return {(holder.name, holder.owner, holder.agent_type) for holder in await store.holders(names)}
 
-    assert await strange("me") == ["b/c", "live-you/b/c"]
-    assert await strange("you") == ["a", "live-me/a"]
-    assert await strange("nobody") == ["a", "live-me/a", "b/c", "live-you/b/c"]
-    assert not await store.is_strangers("me", "\ud800")
+    agent = launch().agent_type
+    mine = {("a", "me", agent), ("live-me/a", "me", agent)}
+    yours = {("b/c", "you", agent), ("live-you/b/c", "you", agent)}
+    assert await held("a", "live-me/a", "b/c", "live-you/b/c", "you/b/c", "c", "") == mine | yours
+    assert await held("a", "live-me/a") == mine
+    assert await held("\ud800", "b/c") == {("b/c", "you", agent)}
+    assert await held("\ud800") == await held() == set()
+    assert await held(*[f"x{number}" for number in range(2000)], "a", *[f"y{number}" for number in range(2000)]) == {
+        ("a", "me", agent)
+    }
 
 
 async def test_a_prefix_finds_own_sessions_only(store: Store) -> None:

@@ -24,6 +24,7 @@ from roost.sidecar.gen.messages import (
     AcpSessionRequest,
     decode_acp_event,
 )
+from roost.sidecar.journal import Holder
 from roost.sidecar.launch import AgentProgram
 from roost.sidecar.limits import Limits
 from roost.sidecar.naming import id_in
@@ -283,9 +284,13 @@ class Rig:
                 return [AcpAgentEntry(name, True, program.entrypoint) for name, program in self.programs.items()]
             case commands.SessionQuery(session_id=session_id):
                 return self._stored().get(session_id)
-            case commands.StrangerQuery(caller=caller, session_id=session_id):
-                others = [session for session in self._stored().values() if session.owner != caller]
-                return any(session_id in (session.name, session.live_id) for session in others)
+            case commands.HoldersQuery(names=names):
+                return [
+                    Holder(name, session.owner, session.launch.agent_type)
+                    for session in self._stored().values()
+                    for name in (session.name, session.live_id)
+                    if name in names
+                ]
             case commands.SessionsQuery(caller=caller, after=after, limit=limit) if self.shelf is not None:
                 own = [session for session in self.shelf.sessions.values() if session.owner == caller]
                 own.sort(key=lambda session: (session.created_at, session.session_id), reverse=True)

@@ -7,7 +7,7 @@ says that nothing is durable yet.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +19,7 @@ from roost.sidecar.journal import (
     ChangeSession,
     DeleteSession,
     Entry,
+    Holder,
     Kind,
     OpenSession,
     StoredPrompt,
@@ -144,10 +145,14 @@ class SimulatedStore:
         elif self.mood == "silent" and self._random.random() < 0.2:
             await asyncio.sleep(50.0)
 
-    async def is_strangers(self, owner: str, name: str) -> bool:
+    async def holders(self, names: Collection[str]) -> list[Holder]:
         await self._ponder()
-        others = [session for session in self.sessions_kept.values() if session.owner != owner]
-        return any(name in (session.name, session.live_id) for session in others)
+        return [
+            Holder(name, session.owner, session.launch.agent_type)
+            for session in self.sessions_kept.values()
+            for name in (session.name, session.live_id)
+            if name in names
+        ]
 
     async def session(self, session_id: str) -> StoredSession | None:
         await self._ponder()

@@ -67,8 +67,8 @@ class Archivist:
         match query:
             case commands.SessionQuery(session_id=session_id):
                 return await store.session(session_id)
-            case commands.StrangerQuery(caller=caller, session_id=session_id):
-                return await store.is_strangers(caller, session_id)
+            case commands.HoldersQuery(names=names):
+                return await store.holders(names)
             case commands.SessionsQuery(caller=caller, after=after, limit=limit):
                 return await store.sessions(caller, after=after, limit=limit)
             case commands.HistoryQuery(session_id=session_id, after=number, limit=limit):

@@ -145,11 +145,10 @@ class SessionQuery(msgspec.Struct, frozen=True):
     session_id: str
 
 
-class StrangerQuery(msgspec.Struct, frozen=True):
-    """Whether a stored session of anybody but the caller has this id, with its owner or with its agent: true or not."""
+class HoldersQuery(msgspec.Struct, frozen=True):
+    """Whose stored sessions have these ids, with their owners or with their agents. The answer is a list of Holder."""
 
-    caller: str
-    session_id: str
+    names: tuple[str, ...]
 
 
 class SessionsQuery(msgspec.Struct, frozen=True):
@@ -186,7 +185,7 @@ Query = (
     AgentQuery
     | AgentsQuery
     | SessionQuery
-    | StrangerQuery
+    | HoldersQuery
     | SessionsQuery
     | HistoryQuery
     | PromptQuery

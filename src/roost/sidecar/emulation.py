@@ -3,7 +3,8 @@
 The bridge makes up for an agent's `session/list`, `resume`, `close` and `logout` as far as it can without a memory.
 For a session that is kept there is one, so here the list is that of the caller's stored sessions, a replay comes from
 the journal (`replay`), a closed session is closed for good, and a logout lasts until a login, with no agent meanwhile.
-Sessions that are not kept, of protocol 1, or of an agent that has the method are not concerned.
+Sessions that are not kept, of protocol 1, or of an agent that has the method are not concerned; but what any agent of
+protocol 2 has deleted is deleted here, and no list tells of other callers' sessions (`listing`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from roost.sidecar.conversation import Conversation
 from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpResponse, AcpSessionRequest, AcpSessionRpcResponse
 from roost.sidecar.inventory import delete
 from roost.sidecar.journal import StoredSession
+from roost.sidecar.listing import without_strangers
 from roost.sidecar.naming import key_of
 from roost.sidecar.payloads import decoded, encoded, members
 from roost.sidecar.prompt import encode_params, exchange, session_params, session_request
@@ -78,15 +80,17 @@ def emulated(context: Context, connection: Connection, request: AcpSessionReques
     v1 = session.link.v1
     if session.link.launch.by_state and request.method == RESUME:
         return (yield from resume(context, connection, session, request))
-    if v1 is None or session.journal is None:
-        return (yield from session_request(context, connection, request))
-    if request.method == LIST and not v1.attaches("list"):
-        return (yield from stored_sessions(context, connection, session, params))
-    if request.method in (CLOSE, DELETE):
-        return (yield from let_go(context, connection, session, request.method, params))
-    if request.method == LOGOUT and not v1.logs_out:
-        return (yield from log_out(context, connection, session, params))
-    return (yield from session_request(context, connection, request))
+    if session.journal is not None:
+        if request.method == LIST and v1 is not None and not v1.attaches("list"):
+            return (yield from stored_sessions(context, connection, session, params))
+        if (request.method == DELETE and session.link.launch.by_state) or (request.method == CLOSE and v1 is not None):
+            return (yield from let_go(context, connection, session, request.method, params))
+        if request.method == LOGOUT and v1 is not None and not v1.logs_out:
+            return (yield from log_out(context, connection, session, params))
+    response = yield from session_request(context, connection, request)
+    if request.method == LIST:
+        response = yield from without_strangers(context, session, response)
+    return response
 
 
 # ---- list

@@ -100,6 +100,14 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
         return id_in(self.session_id)
 
 
+class Holder(msgspec.Struct, frozen=True):
+    """Who has a stored session of that name, which is its id with its owner or with its agent."""
+
+    name: str
+    owner: str
+    agent_type: str
+
+
 class StoredPrompt(msgspec.Struct, frozen=True):
     """A prompt that had an idempotency key. `digest` is the SHA-256 of its params, as they stand in the entry.
 

@@ -68,7 +68,7 @@ class Resumable:
     """Drives one engine step by step.
 
     `look_up` answers what the engine would load: an AgentProgram for an AgentQuery, a list of AcpAgentEntry for an
-    AgentsQuery, a StoredSession or None for a SessionQuery, whether there is one for a StrangerQuery. Agents count as
+    AgentsQuery, a StoredSession or None for a SessionQuery, a list of Holder for a HoldersQuery. Agents count as
     started when the SpawnAgent command is out; a host that fails to carry it out tells AgentFailedToStart.
     """
 

@@ -6,7 +6,7 @@ import msgspec
 
 from roost.sidecar.bootstrap import Bootstrap, handshake_failed, result_members
 from roost.sidecar.callers import Caller, Connection
-from roost.sidecar.commands import AgentQuery, SessionQuery, StrangerQuery, TranscriptQuery
+from roost.sidecar.commands import AgentQuery, SessionQuery, TranscriptQuery
 from roost.sidecar.context import Context
 from roost.sidecar.conversation import Conversation
 from roost.sidecar.decoy import decoy_for, disguise
@@ -14,6 +14,7 @@ from roost.sidecar.gen.messages import AcpResumeSessionRequest, AcpRuntimeKind, 
 from roost.sidecar.instructions import own_variable
 from roost.sidecar.journal import StoredLaunch, StoredSession
 from roost.sidecar.launch import AgentProgram, Launch, merge_env, unknown_agent
+from roost.sidecar.listing import stored_holders
 from roost.sidecar.naming import key_of
 from roost.sidecar.open import (
     Outcome,
@@ -149,8 +150,8 @@ def is_foreign(
     """Whether the agent may know that id as a session of somebody else, and would show it."""
     if known is not None and known.launch.agent_type == launch.agent_type:
         return False  # the id is from this very agent, and was the caller's then
-    stored = yield from context.load(StrangerQuery(caller.name, session_id))  # always: it takes its time
-    return bool(stored) or context.sessions.is_strangers(session_id, caller)
+    stored = yield from stored_holders(context, (session_id,))  # always: it takes its time
+    return any(holder.owner != caller.name for holder in stored) or context.sessions.is_strangers(session_id, caller)
 
 
 def start_over(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -60,6 +60,7 @@ class Session:
         self.turns = Turns(context.stage, by_state=link.launch.by_state)
         self.audience = asks.audience
         self.preamble: str | None = None
+        self.untold: dict[str, object] = {}  # of its record, what is so only when its agent has read the preamble
         self.recovery: Wait | None = None  # while RECOVERING: the dead link's aftermath
         self.starting: Link | None = None  # while RECOVERING: the agent being started
         self.opening: Wait | None = None  # while the journal takes it: settles when it is open, or ended
@@ -219,6 +220,12 @@ class Session:
             self.journal.add(Kind.TURN, {"stopReason": reason, "usage": usage, "call": None})
             self.journal.change(turn_open=False)
 
+    def past_told(self) -> None:
+        """Its agent knows where to read what was before: from now on it is its agent's session that is woken."""
+        fields, self.untold = self.untold, {}
+        if fields and self.journal is not None:
+            self.journal.change(**fields)
+
     def keep_facts(self) -> None:
         """What GetSessionState tells of a session at rest."""
         if self.journal is not None:
@@ -326,11 +333,14 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._live))
 
+    def all(self) -> Iterable[Session]:
+        """Those whose agents are being ended included: they have them still."""
+        return (*self._live, *self.leaving)
+
     def is_strangers(self, session_id: str, caller: Caller) -> bool:
         """Whether an agent knows that id as a session of somebody else."""
         return any(
-            session.owner is not caller and session_id in (session.id, session.live_id)
-            for session in (*self._live, *self.leaving)
+            session.owner is not caller and session_id in (session.id, session.live_id) for session in self.all()
         )
 
     def owned(self, session_id: str, caller: Caller) -> Session:

@@ -6,13 +6,13 @@ stream, a write with `done` is a promise.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
 from roost.errors import LimitError, StoreError
-from roost.sidecar.journal import Change, Entry, StoredPrompt, StoredSession
+from roost.sidecar.journal import Change, Entry, Holder, StoredPrompt, StoredSession
 
 Done: TypeAlias = Callable[[StoreError | LimitError | None], None]
 Place: TypeAlias = tuple[float, str]
@@ -122,8 +122,8 @@ class Store(Protocol):
         By when they were opened, which does not change, so that no session is missed between two pages.
         """
 
-    async def is_strangers(self, owner: str, name: str) -> bool:
-        """Whether anybody else's session has that id, with its owner or with its agent."""
+    async def holders(self, names: Collection[str]) -> list[Holder]:
+        """Whose sessions have these ids, with their owners or with their agents; in no order, once or twice."""
 
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
         """The owner's sessions whose key begins so; one that is the key itself is the only one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -21,6 +21,7 @@ from roost.sidecar.journal import (
     ChangeSession,
     DeleteSession,
     Entry,
+    Holder,
     Kind,
     LearnVersion,
     OpenSession,
@@ -305,11 +306,14 @@ class MemoryStore(Store):
         page = found[: max(0, min(limit, self._limits.sessions_page))]
         return [self._histories[session.session_id].stored() for session in page]
 
-    async def is_strangers(self, owner: str, name: str) -> bool:
-        return any(
-            history.session.owner != owner and name in (history.session.name, history.session.live_id)
+    async def holders(self, names: Collection[str]) -> list[Holder]:
+        wanted = frozenset(names)
+        return [
+            Holder(name, history.session.owner, history.session.launch.agent_type)
             for history in self._histories.values()
-        )
+            for name in (history.session.name, history.session.live_id)
+            if name in wanted
+        ]
 
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
         own = sorted(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,17 @@ from typing import TypeVar
 import msgspec
 
 from roost.errors import LimitError, StoreError
-from roost.sidecar.journal import Append, Change, ChangeSession, DeleteSession, Entry, Kind, StoredPrompt, StoredSession
+from roost.sidecar.journal import (
+    Append,
+    Change,
+    ChangeSession,
+    DeleteSession,
+    Entry,
+    Holder,
+    Kind,
+    StoredPrompt,
+    StoredSession,
+)
 from roost.store.base import (
     DEFAULT_LIMITS,
     IMPORTING,
@@ -260,9 +270,9 @@ class SqliteStore(Store):
         await self._settle()
         return await self._reader.sessions(owner, after, limit)
 
-    async def is_strangers(self, owner: str, name: str) -> bool:
+    async def holders(self, names: Collection[str]) -> list[Holder]:
         await self._settle()
-        return await self._reader.is_strangers(owner, name)
+        return await self._reader.holders(names)
 
     async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
         await self._settle()

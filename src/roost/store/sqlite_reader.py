@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from roost.errors import StoreError
-from roost.sidecar.journal import Entry, StoredPrompt, StoredSession
+from roost.sidecar.journal import Entry, Holder, StoredPrompt, StoredSession
 from roost.store.base import IMPORTING, Place, StoreLimits
 from roost.store.sqlite_errors import explain
-from roost.store.sqlite_rows import ENTRY_COLUMNS, SESSION_COLUMNS, entry_id, entry_of, key_range, session_of
+from roost.store.sqlite_rows import ENTRY_COLUMNS, SESSION_COLUMNS, entry_id, entry_of, key_range, launch_of, session_of
 from roost.store.sqlite_schema import NAME, connect
 
 T = TypeVar("T")
@@ -23,6 +23,8 @@ T = TypeVar("T")
 _THREADS: Final = 2
 # The first page of a history is small, so that its reader has something at once.
 _FIRST_PAGE: Final = 64
+# Older versions of SQLite take no more than 999 parameters.
+_NAMES_AT_ONCE: Final = 500
 
 _SESSIONS: Final = f"SELECT {SESSION_COLUMNS} FROM sessions JOIN progress USING (key)"  # noqa: S608  # names of ours
 _ENTRIES: Final = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"  # noqa: S608
@@ -81,9 +83,8 @@ class Reader:
         order = " ORDER BY created_at DESC, session_id DESC LIMIT ?"
         return await self._sessions(_SESSIONS + where + order, *values, max(0, min(limit, self._limits.sessions_page)))
 
-    async def is_strangers(self, owner: str, name: str) -> bool:
-        query = f"SELECT 1 FROM sessions WHERE owner <> ? AND (live_id = ? OR {NAME} = ?) LIMIT 1"  # noqa: S608
-        return bool(await self._rows(query, owner, name, name))
+    async def holders(self, names: Collection[str]) -> list[Holder]:
+        return await self._ask(lambda db: _holders(db, [name for name in names if _is_storable(name)]))
 
     async def find(self, owner: str, prefix: str, limit: int) -> list[StoredSession]:
         exact = await self._sessions(f"{_SESSIONS} WHERE session_id = ? AND owner = ?", prefix, owner)
@@ -152,3 +153,25 @@ class Reader:
             return await self._ask(question)
         except UnicodeEncodeError:
             return []
+
+
+def _holders(db: sqlite3.Connection, names: list[str]) -> list[Holder]:
+    found = []
+    for start in range(0, len(names), _NAMES_AT_ONCE):
+        part = names[start : start + _NAMES_AT_ONCE]
+        places = ",".join("?" * len(part))
+        for column in ("live_id", NAME):  # each has an index
+            query = f"SELECT {column}, owner, launch FROM sessions WHERE {column} IN ({places})"  # noqa: S608
+            found += [
+                Holder(name, owner, launch_of(launch).agent_type) for name, owner, launch in db.execute(query, part)
+            ]
+    return found
+
+
+def _is_storable(name: str) -> bool:
+    """Whether it has no lone surrogate: nothing stored has one."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -38,7 +38,7 @@ PROGRESS_FIELDS: Final = frozenset({"turn_open", "interrupted", "closed"})
 ENTRY_COLUMNS: Final = "id, at, kind, first, body, parts"
 
 _encode: Final = msgspec.json.encode
-_launch_of: Final = msgspec.json.Decoder(StoredLaunch).decode
+launch_of: Final = msgspec.json.Decoder(StoredLaunch).decode
 _options_of: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 
 # A part: where in the body it belongs, and which blob it is.
@@ -85,7 +85,7 @@ def session_of(row: tuple[Any, ...]) -> StoredSession:
         session_id=id_,
         live_id=live,
         owner=owner,
-        launch=_launch_of(launch),
+        launch=launch_of(launch),
         title=title,
         modes=modes,
         config_options=_options_of(options),
