@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roost.acp import v2
 from roost.errors import ConnectionClosed, RemoteProtocolError, RpcError
+from roost.rpc.messages import REQUEST_CANCELLED
 from roost.sdk import elicitation, permissions
-from roost.sdk.elicitation import UNAVAILABLE, Elicited
+from roost.sdk.elicitation import UNAVAILABLE, Action, Elicited
 from roost.sdk.forms import Form, check_no_secrets
 from roost.sdk.permissions import Answer, Permission
 from roost.wire.model import JsonObject
@@ -48,7 +49,7 @@ async def ask_permission(
         async with asyncio.timeout(answer_timeout):
             response = await session.ask(request)
     except _FAILURES as error:
-        return permissions.judge_failure(error)
+        return Permission(Answer(_ending_of(error)))
     permission = permissions.judge(options, response)
     if remember is not None and permission.always:
         session.remembered[remember] = permission
@@ -100,7 +101,7 @@ async def form_outcome(
         async with asyncio.timeout(answer_timeout):
             response = await ask(request)
     except _FAILURES as error:
-        return elicitation.judge_failure(error)
+        return Elicited(Action(_ending_of(error)))
     return elicitation.judge_form(schema, response)
 
 
@@ -125,5 +126,17 @@ async def url_outcome(
         async with asyncio.timeout(answer_timeout):
             response = await ask(request)
     except _FAILURES as error:
-        return elicitation.judge_failure(error)
+        return Elicited(Action(_ending_of(error)))
     return elicitation.judge_url(elicitation_id, response)
+
+
+def _ending_of(error: Exception) -> str:
+    """How a question ended that failed: a value of `Answer` and of `Action`."""
+    match error:
+        case RpcError(code=code):
+            return "cancelled" if code == REQUEST_CANCELLED else "refused"
+        case RemoteProtocolError():
+            return "invalid"
+        case ConnectionClosed():
+            return "disconnected"
+    return "timed_out"

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from roost.acp import v2
-from roost.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolError, RpcError
-from roost.rpc.messages import REQUEST_CANCELLED
+from roost.errors import LocalProtocolError
 from roost.sdk.forms import faults_of
 
 
@@ -101,20 +100,3 @@ def _action(response: v2.CreateElicitationResponse) -> Action:
             return Action.CANCELLED
         case _:
             return Action.INVALID
-
-
-def judge_failure(error: Exception) -> Elicited:
-    """What a failed call means. Errors that are none of these are raised again."""
-    match error:
-        case RpcError(code=code) if code == REQUEST_CANCELLED:
-            return Elicited(Action.CANCELLED)
-        case RpcError():
-            return Elicited(Action.REFUSED)
-        case RemoteProtocolError():
-            return Elicited(Action.INVALID)
-        case ConnectionClosed():
-            return Elicited(Action.DISCONNECTED)
-        case TimeoutError():
-            return Elicited(Action.TIMED_OUT)
-        case _:
-            raise error

@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from roost.acp import v2
-from roost.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolError, RpcError
-from roost.rpc.messages import REQUEST_CANCELLED
+from roost.errors import LocalProtocolError
 
 
 class Answer(Enum):
@@ -87,20 +86,3 @@ def judge(options: Sequence[v2.PermissionOption], response: v2.RequestPermission
             if option.option_id == outcome.option_id:
                 return Permission(Answer.CHOSEN, option, response)
     return Permission(Answer.INVALID, None, response)
-
-
-def judge_failure(error: Exception) -> Permission:
-    """What a failed call means: a no, of one kind or another. Errors that are none of these are raised again."""
-    match error:
-        case RpcError(code=code) if code == REQUEST_CANCELLED:
-            return Permission(Answer.CANCELLED)
-        case RpcError():
-            return Permission(Answer.REFUSED)
-        case RemoteProtocolError():
-            return Permission(Answer.INVALID)
-        case ConnectionClosed():
-            return Permission(Answer.DISCONNECTED)
-        case TimeoutError():
-            return Permission(Answer.TIMED_OUT)
-        case _:
-            raise error
