@@ -89,8 +89,9 @@ def test_without_a_journal_a_crash_does_not_give_the_decoy_away_either() -> None
 def test_an_agent_that_has_forgotten_the_decoy_is_not_spoken_for_any_more_when_it_wakes_with_a_new_session() -> None:
     rig, stranger = resumed(HERE, Shelf())
     rig.request(stranger, HERE, "_roost/sleep")
+    rig.script = lambda agent, message: False
     rig.capabilities, rig.session_id = {}, "w"
-    rig.request(stranger, HERE, "_x")
+    rig.prompt(stranger, HERE)
     rig.request(stranger, HERE, "_roost/sleep")
     rig.capabilities = {"loadSession": True}
     rig.told.clear()

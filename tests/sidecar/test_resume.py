@@ -50,3 +50,15 @@ def test_two_who_resume_a_kept_session_while_its_agent_is_being_ended_share_the_
     rig.advance(0.6)
     assert [rig.reply(caller, one) for one in resumed] == [AcpSessionResumedResponse(session, "native")] * 2
     assert len(rig.spawned) == 2
+
+
+def test_a_sleeping_session_that_is_resumed_has_its_secrets_back_and_what_the_request_gives_wins() -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(caller, env={"KEY": "secret", "LEVEL": "1"}).session_id
+    rig.request(caller, session, "_roost/sleep")
+    again = AcpResumeSessionRequest(session, "other", None, "", {"LEVEL": "2"})
+    assert rig.ask(caller, again) == AcpSessionResumedResponse(session, "native")
+    launch = rig.agent.launch
+    assert launch.agent_type == "other"
+    assert (launch.env["KEY"], launch.env["LEVEL"], launch.cwd) == ("secret", "2", "/w")

@@ -76,6 +76,51 @@ def test_a_session_its_agent_has_forgotten_wakes_under_its_own_name_with_its_his
     assert tiers == ["fallback"]
 
 
+@pytest.mark.parametrize("between", ["sleep", "daemon"])
+def test_a_session_begun_anew_that_sleeps_before_its_first_prompt_is_told_of_its_past_all_the_same(
+    between: str,
+) -> None:
+    begun: set[str] = set()
+
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") == "session/new":
+            begun.add(agent.session_id)
+        return message.get("params", {}).get("sessionId") not in begun and forgetful(agent, message)
+
+    rig, shelf, me = kept(script)
+    session = rig.create(me, protocol_version=2).session_id
+    begun.clear()
+    for method in ("_look", "_look", "session/prompt"):
+        rig.request(me, session, "_roost/sleep")
+        if between == "daemon":
+            rig, _, me = kept(script, shelf)
+            rig.engine._context._last_process = len(begun) + 1  # an agent that numbers its sessions goes on
+        rig.request(me, session, method, PROMPT)
+    assert [message["method"] for message in rig.agent.heard][1:] == ["session/resume", "session/new", "session/prompt"]
+    assert f"/w/{session}.md" in rig.agent.requests("session/prompt")[0]["params"]["prompt"][0]["text"]
+    last = rig.agent.session_id
+    assert shelf.sessions[session].live_id == last
+    rig.request(me, session, "_roost/sleep")
+    rig.request(me, session, "session/prompt", PROMPT)
+    assert rig.agent.requests("session/resume")[0]["params"]["sessionId"] == last
+    assert rig.agent.requests("session/prompt")[0]["params"]["prompt"] == PROMPT["prompt"]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_prompt_that_was_lost_has_told_the_agent_nothing(lost: bool) -> None:
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") == "session/prompt" and lost:
+            agent.write(b"x" * 2001 + b"\n")
+            return True
+        return forgetful(agent, message)
+
+    rig, shelf, me = kept(script, line_bytes=2000)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "_roost/sleep")
+    rig.request(me, session, "session/prompt", PROMPT)
+    assert (shelf.sessions[session].live_id == session) is lost
+
+
 def test_after_a_restart_of_the_daemon_a_named_callers_session_is_asleep_and_wakes() -> None:
     rig, shelf, me = kept()
     session = rig.create(me, protocol_version=2, mcp_servers='[{"name":"m","command":"/m","env":{"K":"v"}}]').session_id

@@ -105,8 +105,8 @@ def attach_record(
     fresh = yield from bootstrap.request("session/new", params, "session_open_timeout")
     session = adopt(context, bootstrap, connection, record.name, fresh, record=record)
     session.goes_by(string(fresh.get("sessionId")) or bootstrap.process)
-    if record.launch.decoy and session.journal is not None:
-        session.journal.change(launch=msgspec.structs.replace(record.launch, decoy=False))
+    if record.launch.decoy:
+        session.untold["launch"] = msgspec.structs.replace(record.launch, decoy=False)
     if isinstance(transcript, str):
         session.preamble = preamble(transcript)
     return session, FALLBACK
@@ -119,7 +119,9 @@ def tell_tier(session: Session, tier: str, *, quiet: bool = False) -> None:
         session.publish(msgspec.json.encode({"jsonrpc": "2.0", "method": RESUMED, "params": params}))
     if session.journal is not None:
         session.journal.add(Kind.RESUMED, {"tier": tier, "liveId": session.live_id})
-        session.journal.change(live_id=session.live_id)
+        session.untold["live_id"] = session.live_id
+        if session.preamble is None:
+            session.past_told()
 
 
 def launch_again(program: AgentProgram, stored: StoredLaunch, env: dict[str, str], folder: str) -> Launch:
