@@ -40,6 +40,24 @@ async def test_what_cannot_be_started_is_said_by_name(runner, recorder, change, 
     assert runner.processes == []
 
 
+@pytest.mark.parametrize(
+    ("args", "env", "longest"),
+    [
+        (("x" * 300_000, "y"), {}, "the longest argument has 300000 bytes"),
+        ((), {"INSTRUCTIONS": "ä" * 150_000}, "the variable INSTRUCTIONS has 300000 bytes"),
+    ],
+)
+async def test_what_is_too_long_for_the_system_is_said_by_name_and_not_repeated(
+    runner, recorder, tools, args, env, longest
+):
+    """Linux takes 128 KiB in one argument or variable; others take more, and no system takes a megabyte in all."""
+    with pytest.raises(ProcessError) as error:
+        runner.spawn(tools.plan("/bin/cat", *args, *["z" * 1000] * 5000, **env), recorder)
+    assert str(error.value).endswith(f": Argument list too long; {longest}")
+    assert len(str(error.value)) < 500
+    assert runner.processes == []
+
+
 async def test_a_file_that_may_not_be_run_is_said_so(runner, recorder, tools, tmp_path):
     file = tmp_path / "agent"
     file.write_text("#!/bin/sh\n")

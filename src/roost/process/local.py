@@ -30,7 +30,7 @@ from roost.process.census import Census
 from roost.process.child import LocalProcess
 from roost.process.graces import Graces
 from roost.process.guard_link import GuardLink
-from roost.process.programs import checked
+from roost.process.programs import checked, why_not
 from roost.process.read_turns import ReadTurns
 from roost.process.sandboxes.death_signal import find_setpriv, with_death_signal
 from roost.process.table import MARK_VARIABLE, Roots, mark_for
@@ -172,8 +172,7 @@ def _start(plan: SpawnPlan, env: dict[str, str]) -> tuple[subprocess.Popen[bytes
     except (OSError, ValueError) as error:
         for fd in fds:
             os.close(fd)
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ProcessError(f"the agent could not be started ({' '.join(plan.argv)}): {reason}") from error
+        raise ProcessError(f"the agent could not be started {why_not(plan.argv, env, error)}") from error
     for fd in (stdin, stdout, stderr):
         os.close(fd)
     return child, (our_stdin, our_stdout, our_stderr)

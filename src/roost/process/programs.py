@@ -7,9 +7,10 @@ directory is missing.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from roost.errors import ProcessError
@@ -17,6 +18,9 @@ from roost.process.base import SpawnPlan
 from roost.process.runtimes.base import which as find_on_path
 
 Which = Callable[[str, str], str | None]
+
+# Of a command, in an error. Characters.
+_SHOWN_CHARACTERS = 200
 
 # Enough for the longest `#!` line Linux itself accepts (256).
 _HEAD_BYTES = 256
@@ -42,6 +46,19 @@ def find_program(name: str, env: Mapping[str, str], cwd: str, which: Which | Non
     if found is None:
         raise ProcessError(f"program {name!r} was not found on PATH ({path})")
     return os.path.join(cwd, found)
+
+
+def why_not(argv: Sequence[str], env: Mapping[str, str], error: Exception) -> str:
+    """The command and the system's reason; of what is too long for the system, the longest part and its size."""
+    line = " ".join(argv)
+    shown = line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "…"
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, OSError) and error.errno == errno.E2BIG:
+        sizes = [(len(os.fsencode(word)), "the longest argument") for word in argv]
+        sizes += [(len(os.fsencode(value)), f"the variable {name}") for name, value in env.items()]
+        size, what = max(sizes)
+        reason += f"; {what[:_SHOWN_CHARACTERS]} has {size} bytes"
+    return f"({shown}): {reason}"
 
 
 def interpreter_of(head: bytes) -> str | None:
