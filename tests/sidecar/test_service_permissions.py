@@ -8,7 +8,7 @@ import pytest
 
 from roost.acp.bridge.events import CommandRun
 from roost.errors import RpcError
-from roost.sidecar.gen.messages import AcpPermissionCallback, AcpPermissionCallbackResponse
+from roost.sidecar.gen.messages import AcpCloseSessionRequest, AcpPermissionCallback, AcpPermissionCallbackResponse
 from tests.sidecar.served import NOTE, WRITE, answered, finish, served, wish
 from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import ended
@@ -129,6 +129,25 @@ def test_a_decision_is_kept_before_it_is_passed_on() -> None:
     assert rig.decided == {command.token: True}
     assert {"permission", "decision"} <= set(shelf.kinds(session))
     finish(rig, caller, session)
+
+
+def test_a_decision_that_is_kept_after_the_end_of_the_session_is_a_no() -> None:
+    """Found by the simulation: the yes came to a host that was ending what it served."""
+    shelf = Shelf()
+    rig, caller, session = served(journal=shelf)
+    rig.agent.exits_on_eof = False
+    command = wish(rig)
+    [(connection, callback, _)] = rig.asked
+    shelf.stuck = True
+    rig.answer(connection, callback, AcpPermissionCallbackResponse("permission", "once"))
+    rig.send(caller, AcpCloseSessionRequest(session))
+    assert rig.services_ended
+    shelf.stuck = False
+    rig.store()
+    assert rig.decided == {command.token: False}
+    rig.advance(30)
+    rig.leave(caller)
+    rig.assert_nothing_left()
 
 
 def test_a_decision_that_cannot_be_kept_is_a_no() -> None:

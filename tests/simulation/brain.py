@@ -11,6 +11,7 @@ import msgspec
 from tests.simulation import mischief
 from tests.simulation.abilities import OPTIONAL, offered
 from tests.simulation.errands import Errands
+from tests.simulation.programs import tokens_in
 from tests.simulation.temper import LOGIN
 from tests.simulation.voice import Json, TurnOver, Voice, key_of
 
@@ -43,6 +44,7 @@ class Brain(Voice):
         self._questions = 0
         self._mode = 0
         self.errands = Errands(self)
+        self._relays: list[str] = []  # secrets with which its programs connect
         self._past: deque[Json] = deque(maxlen=4)  # requests it has heard
 
     # ---- one step
@@ -120,7 +122,7 @@ class Brain(Voice):
         if "asking" in self._vices:
             self._later(self.ask)
         if version == 2:
-            capabilities: Json = {} if kind == "v2-new" else {"session": {"delete": {}}}
+            capabilities: Json = {} if kind == "v2-new" else {"session": {"delete": {}, "mcp": {"stdio": {}}}}
             info = {"name": "simulated", "version": "1"}
             logins = [{"methodId": LOGIN, "name": LOGIN, "type": "agent"}]
             result: Json = {"protocolVersion": 2, "info": info, "capabilities": capabilities, "authMethods": logins}
@@ -131,6 +133,7 @@ class Brain(Voice):
         self._later(self.respond, request, result)
 
     def _new(self, request: Json) -> None:
+        self._start_programs(request)
         chosen: Any = f"s-{self._process.name}"
         if "colliding" in self._vices:
             known = [
@@ -153,7 +156,15 @@ class Brain(Voice):
         for _ in range(self._random.randrange(3)):
             self._later(self.update)
 
+    def _start_programs(self, request: Json) -> None:
+        """Those of its MCP servers that callers have; agents do so before they answer, or later, or again."""
+        self._relays = tokens_in(request["params"].get("mcpServers"))
+        for token in self._relays:
+            if self._random.random() < 0.8:
+                self._later(self._world.programs.start, token, self._process.name)
+
     def _attach(self, request: Json) -> None:
+        self._start_programs(request)
         self.session_id = request["params"]["sessionId"]
         for _ in range(self._random.randrange(6)):
             self._later(self.update)
@@ -195,6 +206,8 @@ class Brain(Voice):
         self._later(self._turn_over, request)
         for _ in range(random.randrange(3)):
             self._later(self.update)
+        if self._relays and random.random() < 0.2:
+            self._later(self._world.programs.start, random.choice(self._relays), self._process.name)
         if self._temper.has_errands and random.random() < 0.3:
             self._later(self.errands.run)  # when nobody has asked it to do anything
 

@@ -27,7 +27,7 @@ from roost.sidecar.gen.messages import (
     encode_acp_request,
 )
 from roost.wire.framing import LengthFramer, encode_length_frame
-from tests.simulation import hostility
+from tests.simulation import hostility, servers
 from tests.simulation.accounts import Asked
 from tests.simulation.reader import Reader
 from tests.simulation.temper import LOGIN, OWNER_VARIABLE, random_type
@@ -58,6 +58,7 @@ class Client:
         self.open: dict[int, Asked] = {}  # requests that came through, by id
         self.callbacks: dict[int, tuple[AcpCallback, str | None]] = {}  # and the question behind each
         self.reader = Reader(world.ledger, self)
+        self.servers = servers.Servers(self)
         self._unanswered: deque[int] = deque()
         self._framer = LengthFramer(NO_LIMIT)
         self._uplink = bytearray()
@@ -192,7 +193,10 @@ class Client:
             return None
         request = json.loads(callback.request)
         request = request[0] if isinstance(request, list) else request
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"], "result": {"from": self.token}}
+        result: Any = {"from": self.token}
+        if request["method"].startswith("mcp/"):
+            result = self.servers.answer(callback.session_id, request)
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"], "result": result}
         if random.random() < 0.2:
             del answer["result"]
             answer["error"] = {"code": -32602, "message": "no such file"}
@@ -234,7 +238,7 @@ class Client:
                 env={OWNER_VARIABLE: self.token},
                 protocol_version=version,
                 client_capabilities="{}" if random.random() < 0.97 else "{",
-                mcp_servers="[]",
+                mcp_servers=servers.some(self, 0.5 if self.world.serves else 0.05),
                 skip_os_instructions=random.random() < 0.8,
             )
         )
@@ -291,6 +295,9 @@ class Client:
     def _login(self) -> None:
         self._ask("auth/login", methodId=LOGIN if self.world.random.random() < 0.9 else "another")
 
+    def _mcp(self) -> None:
+        self.servers.act()
+
     def _close(self) -> None:
         self.request(AcpCloseSessionRequest(self.session()))
 
@@ -316,6 +323,7 @@ _ACTS, _WEIGHTS = zip(
     (Client._resume_again, 4),
     (Client._emulated, 4),
     (Client._login, 1),
+    (Client._mcp, 6),
     (Client._list, 1),
     (Client._deliver, 1),
     strict=True,

@@ -8,7 +8,7 @@ from roost.sidecar.keeper import STORE
 from roost.sidecar.life import LIFE_MOVES, Life
 from roost.sidecar.naming import key_of
 from roost.sidecar.replay import _Held
-from tests.simulation import serving
+from tests.simulation import programs, serving
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
@@ -27,6 +27,7 @@ def check(world: World) -> None:
     _memory_is_bounded(world)
     _every_wait_has_a_deadline(world)
     serving.check(world)
+    programs.check(world)
 
 
 def _everything_told_has_arrived(world: World) -> None:
@@ -224,6 +225,7 @@ def check_at_rest(world: World) -> None:
             if owed:
                 ledger.violated(f"{name}: its questions {owed} are never answered")
     serving.check_at_rest(world)
+    programs.check_at_rest(world)
     for process, (session_id, listeners) in ledger.crashed.items():
         for client in listeners:
             if not client.ending and process not in client.reader.exits:
@@ -255,6 +257,7 @@ def check_nothing_left(world: World) -> None:
         if store is None or key not in store.sessions_kept or store.sessions_kept[key].closed:
             ledger.violated(f"at the end session {key} is gone, and logged out")
     serving.check_nothing_left(world)
+    programs.check_nothing_left(world)
     if not world.engine.idle:
         ledger.violated("at the end the engine is not idle")
     for name, process in world.processes.items():

@@ -27,6 +27,7 @@ from roost.sidecar.gen.messages import (
     AcpSessionResumedResponse,
     decode_acp_event,
 )
+from roost.sidecar.mcp_relay import CutRelay, WithdrawRelay
 from tests.simulation import invariants
 from tests.simulation.accounts import UNKNOWN, Asked, Ended, Heard, Owned, Place
 from tests.simulation.endings import LETTING_GO, Endings
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tests.simulation.client import Client
     from tests.simulation.world import World
 
+AFTER_THE_END = (commands.EndServices, WithdrawRelay, CutRelay)
 EXITED_TAG = 2  # of AcpEvent
 SERVICES = (commands.ServeAgent, commands.DecideService, commands.WithdrawService, commands.EndServices)
 
@@ -243,7 +245,7 @@ class Ledger:
             process = self._world.processes.get(command.process)
             if process is not None and not process.reported and not heard.killed:
                 self.violated(f"{process} is forgotten, and was not even killed")
-        elif heard.gone and command.process != self._going and not isinstance(command, commands.EndServices):
+        elif heard.gone and command.process != self._going and not isinstance(command, AFTER_THE_END):
             self.violated(f"{name} for {command.process}, which has exited")
         elif isinstance(command, SERVICES):
             self.serving.command(command)
@@ -333,7 +335,7 @@ class Ledger:
         """It speaks v1 to a caller of v2: what it prints is translated, and what a caller hears is counted only."""
         heard = self.processes[process]
         link = self._world.engine._context.links.get(process)
-        if link is not None and link.v1 is not None:
+        if link is not None and link.side is not None:
             heard.bridged = True
         return heard.bridged
 

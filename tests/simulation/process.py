@@ -151,6 +151,9 @@ class Process:
             return
         self._world.trace("%s exits with %s", self, code)
         self.exited = True
+        for program in self._world.programs.running:
+            if program.process == self.name:
+                self._world.loop.call_soon(program.exit)
         self._exit_code = code
         self.inbox.clear()
         self.unread = self.queued_bytes = 0

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tests.simulation.client import Client
 
 SIDECARS_OWN = '{"jsonrpc":"2.0","id":null'
+RELAYED = re.compile(r'"of": ?"([^"]+)", ?"k": ?(\d+)')  # programs.Program
 QUESTION = re.compile(r'"q": ?"([^"]+)"')
 
 
@@ -42,6 +43,7 @@ class Reader:
         self._ledger = ledger
         self._client = client
         self.seen: dict[str, int] = {}  # by process that it listens to: the last number
+        self._relayed: dict[str, int] = {}  # by program of an agent: its last notification
         self.exits: set[str] = set()  # processes whose end it was told
         self.refusals = 0
         self.received = 0
@@ -81,12 +83,16 @@ class Reader:
         event = decode_acp_event(payload)
         match event:
             case AcpSessionEvent(session_id=session_id, notification=text):
-                self._require(session_id in self._client.interested, f"hears session {session_id}, unasked")
+                relayed = RELAYED.search(text)
+                early = relayed is not None and not session_id  # of a session that is being opened
+                self._require(early or session_id in self._client.interested, f"hears session {session_id}, unasked")
                 printed = PLACE.search(text)
                 if printed is not None:
                     event = printed[1], int(printed[2])
                     if not self._is_past(session_id, event):
                         self._numbered(session_id, *event, text)
+                elif relayed is not None:
+                    self._relayed_notice(relayed[1], int(relayed[2]))
                 else:
                     place = (self._client.token, session_id)
                     store = self._client.world.store
@@ -103,6 +109,13 @@ class Reader:
                 )
             case AcpAgentExitedEvent():
                 self._exit(event)
+
+    def _relayed_notice(self, program: str, number: int) -> None:
+        """What a program says to an MCP server: the owner's alone, in order."""
+        self._own(program.partition("/")[0])
+        last = self._relayed.get(program, number - 1)
+        self._require(number == last + 1, f"notification {number} of the program {program} after {last}")
+        self._relayed[program] = number
 
     def _is_past(self, session_id: str, event: tuple[str, int]) -> bool:
         """It is part of a replay out of the journal that this connection has asked for."""
@@ -246,7 +259,10 @@ class Reader:
         self._require(number != 0 and number not in client.callbacks, f"callback {number} came twice")
         text = callback.params if isinstance(callback, AcpPermissionCallback) else callback.request
         place, question = PLACE.search(text), QUESTION.search(text)
-        if place is not None:
+        relayed = RELAYED.search(text)
+        if relayed is not None:
+            self._own(relayed[1].partition("/")[0])
+        elif place is not None:
             self._own(place[1])
         session_id = callback.session_id
         self._require(session_id in client.interested or not session_id, f"is asked for session {session_id}")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import roost.daemon.archivist
 import roost.daemon.connection
 import roost.process.services
+import roost.transport.mcp_relay
 import roost.transport.stream
 from roost.sidecar.naming import id_in
 from tests.simulation.host import Host
@@ -23,6 +24,7 @@ def surroundings() -> Iterator[VirtualLoop]:
     log = logging.getLogger("roost.daemon")
     level, socket_buffer = log.level, roost.transport.stream.TRANSPORT_BYTES
     services = roost.process.services.ClientServices
+    relay_server = roost.transport.mcp_relay.McpRelayServer
     write_transcript = roost.daemon.archivist.write_transcript
     log.setLevel(logging.CRITICAL)  # a daemon in trouble says much, and here it is always in trouble
     roost.transport.stream.TRANSPORT_BYTES = 600
@@ -36,4 +38,5 @@ def surroundings() -> Iterator[VirtualLoop]:
         roost.transport.stream.TRANSPORT_BYTES = socket_buffer
         roost.daemon.archivist.write_transcript = write_transcript
         roost.process.services.ClientServices = services  # type: ignore[misc]
+        roost.transport.mcp_relay.McpRelayServer = relay_server  # type: ignore[misc]
         loop.close()

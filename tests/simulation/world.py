@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+import roost.transport.mcp_relay
 from roost.daemon.connection import Reception
 from roost.daemon.driver import Driver
+from roost.daemon.mcp_relay import McpRelays
 from roost.daemon.services import AgentServices
 from roost.sidecar import commands, events
 from roost.sidecar.callers import Caller
@@ -28,6 +30,7 @@ from tests.simulation.host import Host
 from tests.simulation.ledger import Ledger
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Catalogue, Process, Runner
+from tests.simulation.programs import ProgramServer
 from tests.simulation.store import SimulatedStore
 from tests.simulation.surroundings import surroundings
 from tests.simulation.temper import OWNER_VARIABLE
@@ -99,6 +102,9 @@ class World:
         )
         self.engine.ledger = self.ledger
         self.driver = Driver(self.engine, Runner(self), Catalogue(self), self.store, self.services)
+        self.programs = ProgramServer(self)
+        roost.transport.mcp_relay.McpRelayServer = lambda **_: self.programs  # type: ignore[assignment, misc]
+        self.relays = McpRelays(self.engine, self.driver, self.limits, {}) if random.random() < 0.9 else None
         loop.disk_delay = lambda: random.choice((0.0,) * 12 + (0.5, 40.0, None))
         self.reception = Reception(self.driver, self.limits, server="roost/1.2.3", uid=None, token=None)
         loop.set_exception_handler(self._failed)
@@ -199,6 +205,8 @@ class World:
         running = [terminal for host in self.hosts for terminal in host.running]
         if running and random.random() < 0.15:
             random.choice(running).act()
+        if self.programs.running and random.random() < 0.25:
+            random.choice(self.programs.running).act()
         able = [process for process in self.processes.values() if process.audible or process.brain.has_work]
         if not able:
             self._client_step()
@@ -291,6 +299,8 @@ class World:
                 ending.cancel()
                 raise Violation("the daemon's shutdown never ends")
             await ending
+            if self.relays is not None:
+                self.relays.close()
             for connection in list(self.reception.connections):  # as the daemon does then
                 connection.close()
             await self._until_quiet()

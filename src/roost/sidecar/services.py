@@ -70,7 +70,8 @@ class Services:
             case ServiceWithdrawn(token=token):
                 self._context.emit(WithdrawService(self._process, token))
             case ServiceDecided(token=token, allowed=allowed):
-                self._context.emit(DecideService(self._process, token, allowed))
+                # A yes may have waited for the journal until everything was over.
+                self._context.emit(DecideService(self._process, token, allowed and self._over is None))
 
     def _opened(self, session_id: str, roots: tuple[str, ...]) -> None:
         place = self._places.get(session_id)
