@@ -37,6 +37,17 @@ def test_an_idle_session_falls_asleep_and_the_next_request_wakes_it_natively() -
     assert shelf.entries[session][before].kind is Kind.RESUMED
 
 
+def test_a_request_keeps_a_session_awake_also_when_its_agent_says_nothing() -> None:
+    rig, _, me = kept(sleep_after=60.0)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.advance(40)
+    rig.request(me, session, "nes/accept", {"suggestionId": "x"})  # a notification: nobody answers
+    rig.advance(50)
+    assert not rig.agent.exited
+    rig.advance(20)
+    assert rig.agent.exited
+
+
 @pytest.mark.parametrize("how", ["turn", "permission"])
 def test_a_session_in_which_something_is_under_way_stays_awake(how: str) -> None:
     rig, _, me = kept(accepting, sleep_after=60.0, callback_timeout=5000.0, inactivity_timeout=9000.0)
