@@ -11,13 +11,7 @@ import pytest
 from roost.catalogue import needs_probe
 from roost.catalogue.needs import Found
 from roost.catalogue.needs_probe import look_at, meet_node, node_range_of, node_version, venv_version
-
-
-def program(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
+from tests.program_file import program
 
 
 @pytest.fixture

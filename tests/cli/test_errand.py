@@ -19,17 +19,8 @@ from roost.cli.screen import Screen
 from roost.cli.status import ExitStatus, Failure
 from roost.cli.view import TextView
 from roost.host.turn import TurnOutcome
+from tests.cli.paper import Paper
 from tests.cli.rig import scripted
-
-
-class Paper:
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, text: str) -> None:
-        self.text += text
-
-    def flush(self) -> None: ...
 
 
 class SilentKeyboard:

@@ -20,15 +20,9 @@ from roost.daemon.config import Config, DaemonSettings
 from roost.process.packages import CommandLine, Package
 from roost.sidecar.gen.messages import AcpAgentEntry
 from tests.cli.rig import objects, roost
+from tests.program_file import program
 
 AUTH = json.dumps([{"id": "web", "name": "Web"}])
-
-
-def program(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture

@@ -13,18 +13,7 @@ from roost.cli.narrator import Narrator
 from roost.cli.output import Output
 from roost.cli.screen import Screen
 from roost.wire.decode import convert
-
-
-class Paper:
-    """Takes what is written."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, text: str) -> None:
-        self.text += text
-
-    def flush(self) -> None: ...
+from tests.cli.paper import Paper
 
 
 class Telling:

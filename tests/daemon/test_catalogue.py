@@ -16,13 +16,7 @@ from roost.process.runtimes.base import RuntimeSettings
 from roost.process.runtimes.registry import Runtimes
 from roost.sidecar.launch import AgentProgram, Launch
 from roost.sidecar.quirks import NO_QUIRKS, Quirks
-
-
-def program(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
+from tests.program_file import program
 
 
 @pytest.fixture
