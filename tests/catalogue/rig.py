@@ -30,11 +30,15 @@ NODE_PROGRAM = b"#!/usr/bin/env node\nconsole.log('agent', process.argv.slice(2)
 
 @dataclass
 class Web:
-    """A server on loopback. `pages`: path -> body, or (status, headers, body). What was asked is in `asked`."""
+    """A server on loopback. `pages`: path -> body, or (status, headers, body). What was asked is in `asked`.
+
+    `stumbles`: path -> how often it says 500 first.
+    """
 
     url: str = ""
     pages: dict[str, bytes | tuple[int, Mapping[str, str], bytes]] = field(default_factory=dict)
     asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+    stumbles: dict[str, int] = field(default_factory=dict)
 
 
 @contextmanager
@@ -44,7 +48,11 @@ def web() -> Iterator[Web]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             served.asked.append((self.path, dict(self.headers)))
-            page = served.pages.get(self.path.partition("?")[0], (404, {}, b"nothing"))
+            path = self.path.partition("?")[0]
+            page = served.pages.get(path, (404, {}, b"nothing"))
+            if served.stumbles.get(path, 0):
+                served.stumbles[path] -= 1
+                page = (500, {}, b"")
             status, headers, body = page if isinstance(page, tuple) else (200, {}, page)
             self.send_response(status)
             for name, value in {"Content-Length": str(len(body)), **headers}.items():

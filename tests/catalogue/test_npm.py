@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,26 @@ def test_an_npm_that_only_links_to_a_folder_is_too_old(house: House, tmp_path: P
         house.installer(machine(npm=str(npm))).install(str(folder))
     assert caught.value.code == "unsuitable"
     assert not house.left_behind()
+
+
+@needs_npm
+@pytest.mark.parametrize("stumbles", [1, 99])
+def test_a_part_for_this_machine_that_npm_leaves_out_in_silence_is_got_or_told(
+    house: House, served: Web, tmp_path: Path, stumbles: int
+) -> None:
+    """To npm it is optional, and for some agents it is the program."""
+    here = {"os": [sys.platform]}
+    serve_npm(served, "native", {"1.0.0": here})
+    serve_npm(served, "foreign", {"1.0.0": {"os": ["win32"]}})
+    parts = {"native": "1.0.0", "foreign": "1.0.0"}
+    serve_npm(served, "some-agent", {"1.0.0": {"optionalDependencies": parts}})
+    served.stumbles["/native/-/native-1.0.0.tgz"] = stumbles
+    house.installer(machine(npm_environment(served, tmp_path))).install("npm:some-agent")
+    assert run(house, "some-agent") == "agent \n"
+    told = [line for line in house.said if "npm could not get native, made for machines like this one" in line]
+    assert len(told) == (stumbles > 1)
+    modules = house.root / "pkgs/some-agent/current/node_modules"
+    assert (modules / "native").exists() is (stumbles == 1)
 
 
 def test_a_machine_without_npm_is_told_how_to_get_one(house: House) -> None:

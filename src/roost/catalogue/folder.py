@@ -109,7 +109,7 @@ class NodeFolder:
         if not isinstance(package, str) or not NPM_NAME.match(package):
             raise CatalogueError(f"{self._path / 'package.json'} has no name that npm would take", "damaged")
         self._say(f"npm installs {self._path}")
-        install_with_npm(self._machine, folder, str(self._path))
+        install_with_npm(self._machine, folder, str(self._path), self._say)
         if (folder / "node_modules" / package).is_symlink():
             raise CatalogueError(
                 f"{self._machine.npm()} is too old to install a folder, it only links to it: npm 9 or later is needed "

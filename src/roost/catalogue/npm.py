@@ -12,6 +12,7 @@ import msgspec
 from roost.catalogue.installed import Kind
 from roost.catalogue.machine import Machine
 from roost.catalogue.needs_ranges import fits, version_in
+from roost.catalogue.npm_natives import missing_natives
 from roost.catalogue.source import Built, Choice, Say, checked_program, choose_program, name_of_package
 from roost.catalogue.tool import Finished, run_tool
 from roost.errors import CatalogueError
@@ -75,7 +76,7 @@ class NpmSource:
 
     def build(self, folder: Path, name: str, final: Path) -> Built:
         self._say(f"npm installs {self.package}@{self._version}")
-        install_with_npm(self._machine, folder, f"{self.package}@{self._version}")
+        install_with_npm(self._machine, folder, f"{self.package}@{self._version}", self._say)
         return Built(npm_program(folder, self.package, self._choice.command), self._choice.args, self._choice.env)
 
     def _view(self, folder: Path) -> dict[str, Any]:
@@ -142,9 +143,21 @@ def run_npm(machine: Machine, args: list[str], folder: Path, *, lookup: bool = F
     )
 
 
-def install_with_npm(machine: Machine, folder: Path, spec: str) -> None:
+def install_with_npm(machine: Machine, folder: Path, spec: str, say: Say) -> None:
     """One package with all it needs into `folder/node_modules`. Scripts of packages are not run."""
     (folder / "package.json").write_text('{"private": true}\n')  # so that npm looks for no project above
+    _install(machine, folder, spec)
+    node = machine.node_version()
+    if missing_natives(folder, node):
+        _install(machine, folder, spec)  # npm fetches what it has not got
+    if missing := missing_natives(folder, node):
+        say(
+            f"npm could not get {' and '.join(missing)}, made for machines like this one; if the agent does not run, "
+            "install it again with --force"
+        )
+
+
+def _install(machine: Machine, folder: Path, spec: str) -> None:
     done = run_npm(
         machine,
         [
