@@ -128,3 +128,30 @@ def test_a_kept_session_that_was_resumed_with_another_agent_wakes_with_that_one(
     later = Rig(journal=shelf)
     later.prompt(later.connect("me"), session)
     assert later.agent.launch.agent_type == "other"
+
+
+@pytest.mark.parametrize("asleep", [True, False])
+def test_ones_own_session_is_no_way_to_anothers_of_the_same_id_with_another_agent(asleep: bool) -> None:
+    """An agent may have been written to choose the id of somebody else's session."""
+    rig = Rig(talkative, journal=Shelf())
+    rig.capabilities, rig.session_id = {"loadSession": True}, HERE
+    victim, caller = rig.connect("victim"), rig.connect("me")
+    rig.create(victim, "other")
+    rig.create(caller, "echo")
+    if asleep:
+        rig.request(victim, HERE, "_roost/sleep")
+    rig.close(caller, HERE)
+    assert rig.ask(caller, resumption(HERE, "other")) == AcpSessionResumedResponse(HERE, "native")
+    assert rig.agent.launch.agent_type == "other"
+    assert HERE not in str(rig.agent.heard)
+
+
+def test_ones_own_session_is_resumed_by_its_own_id_though_somebody_else_has_one_of_that_id() -> None:
+    rig = Rig(talkative, journal=Shelf())
+    rig.capabilities, rig.session_id = {"loadSession": True}, HERE
+    other, caller = rig.connect("other"), rig.connect("me")
+    rig.create(other)
+    rig.create(caller)
+    rig.close(caller, HERE)
+    assert rig.ask(caller, resumption(HERE)) == AcpSessionResumedResponse(HERE, "native")
+    assert rig.agent.requests("session/load")[0]["params"]["sessionId"] == HERE

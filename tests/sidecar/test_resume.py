@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from roost.sidecar.gen.messages import AcpErrorResponse, AcpResumeSessionRequest, AcpSessionResumedResponse
+import pytest
+
+from roost.sidecar.gen.messages import (
+    AcpErrorResponse,
+    AcpResumeSessionRequest,
+    AcpRuntimeKind,
+    AcpSessionResumedResponse,
+)
 from tests.sidecar.kept_sessions import kept
 from tests.sidecar.rig import Rig
+from tests.sidecar.scripted_agent import Json
+from tests.sidecar.shelf import Shelf
+from tests.sidecar.v1_agents import V1
 
 
 def resumption(session: str) -> AcpResumeSessionRequest:
@@ -62,3 +72,41 @@ def test_a_sleeping_session_that_is_resumed_has_its_secrets_back_and_what_the_re
     launch = rig.agent.launch
     assert launch.agent_type == "other"
     assert (launch.env["KEY"], launch.env["LEVEL"], launch.cwd) == ("secret", "2", "/w")
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "started"), [(None, AcpRuntimeKind.JAVA_SCRIPT), (AcpRuntimeKind.PYTHON, AcpRuntimeKind.PYTHON)]
+)
+def test_a_session_nobody_remembers_is_started_as_its_agents_file_asks_for(
+    asked_for: AcpRuntimeKind | None, started: AcpRuntimeKind
+) -> None:
+    rig = Rig()
+    rig.install("echo", runtime=asked_for)
+    rig.ask(rig.connect(), resumption("old"))
+    assert rig.agent.launch.runtime is started
+
+
+def test_a_kept_session_is_started_in_the_runtime_it_was_created_with() -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(caller, runtime=AcpRuntimeKind.WEB_ASSEMBLY).session_id
+    rig.close(caller, session)
+    rig.ask(caller, resumption(session))
+    assert rig.agent.launch.runtime is AcpRuntimeKind.WEB_ASSEMBLY
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "method"),
+    [({"loadSession": True}, "session/load"), ({"sessionCapabilities": {"resume": {}}}, "session/resume")],
+)
+def test_a_v1_agent_is_asked_to_replay_where_it_can_and_resumes_without_where_it_cannot(
+    capabilities: Json, method: str
+) -> None:
+    rig = Rig(V1(capabilities=capabilities), journal=Shelf())
+    caller = rig.connect("me")
+    session = rig.create(caller, protocol_version=2).session_id
+    rig.close(caller, session)
+    resumed = rig.send(caller, resumption(session))
+    rig.advance(1)
+    assert rig.reply(caller, resumed) == AcpSessionResumedResponse(session, "native")
+    assert rig.agent.heard[-1]["method"] == method
