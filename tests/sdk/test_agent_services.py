@@ -17,8 +17,9 @@ from roost.errors import RpcError
 from roost.process.services import ClientServices
 from roost.sdk.agent_services import ServedAgent
 from roost.sdk.connect import connect
+from tests.sdk.fresh_agents import Fresh
 from tests.sdk.raw_agent import RawAgent, bounded
-from tests.sdk.test_negotiation import V1, Fresh
+from tests.sdk.test_negotiation import V1
 
 AGENT = f"{shlex.quote(sys.executable)} -m roost.testing.scripted --v1"
 OFFERED = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}

@@ -12,38 +12,11 @@ from roost.sdk.client import Client
 from roost.sdk.client_turn import TurnEnd
 from roost.sdk.connect import connect
 from roost.sdk.session import Session
-from roost.transport.messages import MessageChannel, message_pair
+from tests.sdk.fresh_agents import Fresh
 from tests.sdk.raw_agent import RawAgent, bounded, eventually
 
 V1 = {"agentCapabilities": {"loadSession": True}, "agentInfo": {"name": "old", "version": "1"}}
 REFUSED = RpcError(-32602, "Invalid params")
-
-
-class Fresh:
-    """Opens a new scripted agent each time; the so-manyth gives the so-manyth answer to `initialize`."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers = answers
-        self.agents: list[RawAgent] = []
-        self.tasks: list[asyncio.Task[None]] = []
-
-    def __call__(self) -> MessageChannel:
-        ours, theirs = message_pair()
-        agent = RawAgent(theirs)
-        self.agents.append(agent)
-        self.tasks.append(asyncio.ensure_future(self._answer(agent, self.answers[len(self.agents) - 1])))
-        return ours
-
-    async def _answer(self, agent: RawAgent, answer: Any) -> None:
-        request = await agent.next("initialize")
-        if isinstance(answer, RpcError):
-            agent.refuse(request, answer.code, answer.message)
-        else:
-            agent.reply(request, answer)
-
-    @property
-    def asked(self) -> list[int]:
-        return [agent.messages[0]["params"]["protocolVersion"] for agent in self.agents]
 
 
 @pytest.mark.parametrize("first", [{"protocolVersion": 1, **V1}, {"protocolVersion": 2, **V1}, REFUSED])

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,43 +19,13 @@ from roost.errors import (
 )
 from roost.sdk.client_limits import ClientLimits
 from roost.sdk.connect import connect
-from roost.transport.messages import MessageChannel, message_pair
-from tests.sdk.raw_agent import RawAgent, bounded, eventually
+from tests.sdk.fresh_agents import END, SILENCE, Fresh
+from tests.sdk.raw_agent import bounded, eventually
 
 V1 = {"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": {"name": "old", "version": "1"}}
 V2 = {"protocolVersion": 2, "info": {"name": "new", "version": "1"}, "capabilities": {}}
 REFUSED = RpcError(-32602, "params are wrong")
-SILENCE, END = object(), object()
 BRIEF = ClientLimits(negotiation_timeout=0.02)  # for those who never answer; the next trial has a minute
-
-
-class Fresh:
-    """Opens a new scripted agent each time; the so-manyth does the so-manyth thing at `initialize`."""
-
-    def __init__(self, *deeds: Any) -> None:
-        self.deeds = deeds
-        self.agents: list[RawAgent] = []
-        self.tasks: list[asyncio.Task[None]] = []
-
-    def __call__(self) -> MessageChannel:
-        ours, theirs = message_pair()
-        agent = RawAgent(theirs)
-        self.agents.append(agent)
-        self.tasks.append(asyncio.ensure_future(self._act(agent, self.deeds[len(self.agents) - 1])))
-        return ours
-
-    async def _act(self, agent: RawAgent, deed: Any) -> None:
-        request = await agent.next("initialize")
-        if deed is END:
-            agent.close()
-        elif isinstance(deed, RpcError):
-            agent.refuse(request, deed.code, deed.message)
-        elif deed is not SILENCE:
-            agent.send({"jsonrpc": "2.0", "id": request["id"], "result": deed})
-
-    @property
-    def asked(self) -> list[int]:
-        return [agent.messages[0]["params"]["protocolVersion"] for agent in self.agents]
 
 
 @pytest.mark.parametrize("first", [SILENCE, END, None, [], "2"], ids=["silence", "end", "null", "list", "text"])
