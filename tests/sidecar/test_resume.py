@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.sidecar.gen.messages import (
+    AcpAgentStderrEvent,
     AcpErrorResponse,
     AcpResumeSessionRequest,
     AcpRuntimeKind,
@@ -12,7 +13,7 @@ from roost.sidecar.gen.messages import (
 )
 from tests.sidecar.kept_sessions import kept
 from tests.sidecar.rig import Rig
-from tests.sidecar.scripted_agent import Json
+from tests.sidecar.scripted_agent import Agent, Json
 from tests.sidecar.shelf import Shelf
 from tests.sidecar.v1_agents import V1
 
@@ -110,3 +111,22 @@ def test_a_v1_agent_is_asked_to_replay_where_it_can_and_resumes_without_where_it
     rig.advance(1)
     assert rig.reply(caller, resumed) == AcpSessionResumedResponse(session, "native")
     assert rig.agent.heard[-1]["method"] == method
+
+
+def test_what_an_agent_asks_on_its_way_back_names_the_session_as_long_as_it_is_that_one() -> None:
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") in ("initialize", "session/load", "session/new"):
+            agent.ask("session/request_permission", {}, id=message["method"])
+            agent.stderr(b"working\n")
+        if message.get("method") != "session/load":
+            return False
+        agent.error(message, 1, "unknown", {"kind": "unknown_session"})
+        return True
+
+    rig = Rig(script)
+    rig.capabilities = {"loadSession": True}
+    caller = rig.connect()
+    assert rig.ask(caller, resumption("old")).mode == "fallback"
+    assert [callback.session_id for _, _, callback in rig.asked] == ["old", "old", ""]
+    told = [event.session_id for event in rig.events(caller) if isinstance(event, AcpAgentStderrEvent)]
+    assert told == ["old", "old", ""]
