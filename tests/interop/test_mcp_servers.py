@@ -27,9 +27,9 @@ pytestmark = pytest.mark.timeout(300)
 TOOLS: Mapping[str, str] = {
     "gemini": "mcp_clock_tell_noon",
     "agentao": "mcp_clock_tell_noon",
-    "claude-agent-acp": "mcp__clock__tell_noon",
-    "claude-code-acp": "mcp__clock__tell_noon",
-    "codex-acp-rust": "tell_noon",
+    "claude-acp": "mcp__clock__tell_noon",
+    "claude-zed": "mcp__clock__tell_noon",
+    "codex-zed": "tell_noon",
     "opencode": "clock_tell_noon",
     "fast-agent": "clock__tell_noon",
 }
@@ -39,6 +39,11 @@ def chosen() -> list[str]:
     names = os.environ.get("ROOST_INTEROP", "")
     wanted = list(AGENTS) if names == "all" else names.split(",") if names else list(DEFAULT)
     return [name for name in TOOLS if name in wanted]
+
+
+def test_every_agent_that_is_named_here_is_one_of_those() -> None:
+    """Else it would never be tried, and nobody would know."""
+    assert TOOLS.keys() <= AGENTS.keys()
 
 
 class Clock:
