@@ -64,6 +64,14 @@ def test_a_redirect_is_followed_and_another_server_is_not_told_the_password(serv
         assert "Authorization" not in other.asked[0][1]
 
 
+def test_a_redirect_within_a_server_keeps_the_password(served: Web) -> None:
+    served.pages["/there"] = b"found"
+    served.pages["/here"] = (302, {"Location": f"{served.url}/there"}, b"")
+    assert fetch(served.url.replace("http://", "http://user:geheim@") + "/here", 2000, "n", SETTINGS) == b"found"
+    first, second = (headers["Authorization"] for _, headers in served.asked)
+    assert first == second
+
+
 def test_a_password_and_a_query_are_never_shown(served: Web) -> None:
     url = served.url.replace("http://", "http://user:geheim@") + "/none?token=geheim#geheim"
     assert shown_url(url) == f"{served.url}/none"
