@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from roost.catalogue.installed import find_installed
-from roost.catalogue.registry import read_registry
+from roost.catalogue.registry import Registry, read_registry
 from roost.errors import CatalogueError, LimitError
 from roost.process.runtimes.base import RuntimeSettings
 from roost.process.runtimes.registry import Runtimes
@@ -162,6 +162,23 @@ def test_an_agent_that_its_registry_has_dropped_stays_as_it_is(house: House, ser
     damaged = read_registry(b'{"agents": [{"id": "mine"}]}', "there")
     with pytest.raises(CatalogueError, match="entry mine"):
         house.installer(registry=lambda: damaged).update("mine")
+
+
+def test_a_registry_that_does_not_answer_is_asked_once(house: House, served: Web) -> None:
+    """Else `roost update` would wait for it with every agent."""
+    served.pages["/a.tgz"] = tar_of({"dist/agent": PROGRAM})
+    install(house, f"{served.url}/a.tgz")
+    asked = []
+
+    def silent() -> Registry:
+        asked.append(1)
+        raise CatalogueError("it says nothing", "unreachable")
+
+    installer = house.installer(registry=silent)
+    for _ in range(2):
+        with pytest.raises(CatalogueError, match="it says nothing"):
+            installer.update("mine")
+    assert len(asked) == 1
 
 
 def test_an_agent_that_is_not_there_for_this_platform_is_told_with_those_it_is_for(house: House) -> None:

@@ -20,7 +20,7 @@ from roost.catalogue.place import Place, link_program
 from roost.catalogue.registry import Registry
 from roost.catalogue.source import Say
 from roost.catalogue.spec import parse_spec
-from roost.errors import CatalogueError
+from roost.errors import CatalogueError, LimitError
 from roost.process.shipped import SHIPPED_AGENTS
 
 
@@ -52,10 +52,19 @@ class Installer:
         self._say = say
         self._earlier = earlier
 
-    @cached_property
+    @property
     def registry(self) -> Registry:
-        """Loaded when it is first wanted. CatalogueError when it cannot be."""
-        return self._load_registry()
+        """Loaded when it is first wanted. CatalogueError or LimitError when it cannot be; it is asked once."""
+        if isinstance(self._loaded, Registry):
+            return self._loaded
+        raise self._loaded
+
+    @cached_property
+    def _loaded(self) -> Registry | CatalogueError | LimitError:
+        try:
+            return self._load_registry()
+        except (CatalogueError, LimitError) as error:
+            return error
 
     def install(
         self,
