@@ -14,7 +14,8 @@ from roost.acp.view import SessionView
 from roost.errors import RpcError
 from roost.wire.decode import decode
 from roost.wire.framing import LineFramer
-from tests.acp.bridge.rig import INFO, SERVICES, StrictV2, line
+from tests.acp.bridge.bridge_rig import line
+from tests.acp.bridge.rig import INFO, SERVICES, StrictV2
 from tests.replay.recorded_agent import RecordedAgent
 from tests.replay.recording import Json, Run
 

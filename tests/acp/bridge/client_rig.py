@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from roost.acp.bridge.events import BridgeEvent
 from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.v1_client import V1ClientBridge
 from roost.acp.dialect import V1
 from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
-from tests.acp.bridge.rig import CWD, Json, line, strictly, text
+from tests.acp.bridge.bridge_rig import BridgeRig, Json
+from tests.acp.bridge.rig import CWD, strictly, text
 
 V1_UPDATES = frozenset(
     {
@@ -31,13 +30,12 @@ CAPABILITIES: Json = {"session": {"mcp": {"stdio": {}, "http": {}}, "prompt": {"
 INFO = {"name": "agent", "version": "1"}
 
 
-class ClientRig:
+class ClientRig(BridgeRig):
     """`ask` and `tell` as the v1 client, `reply`, `update` and `request` as the v2 agent."""
 
     def __init__(self, *, limits: BridgeLimits | None = None, **options: Any) -> None:
+        super().__init__()
         self.bridge = V1ClientBridge(limits=limits or BridgeLimits(), **options)
-        self.now = 100.0
-        self.events: list[BridgeEvent] = []
         self._ids = 0
         self.open: set[str] = set()
         self.announced: set[str] = set()
@@ -51,15 +49,6 @@ class ClientRig:
         self.north_sends({"id": id, "method": method, **({} if params is None else {"params": params})})
         return id
 
-    def tell(self, method: str, params: Any) -> None:
-        self.north_sends({"method": method, "params": params})
-
-    def north_sends(self, message: Json) -> None:
-        self.bridge.from_north(line(message), self.now)
-
-    def answer(self, id: Any, result: Any) -> None:
-        self.north_sends({"id": id, "result": result})
-
     # ---- the agent
 
     def update(self, update: Json, session_id: str = "s1", **more: Any) -> None:
@@ -68,28 +57,9 @@ class ClientRig:
     def state(self, state: str, **more: Any) -> None:
         self.update({"sessionUpdate": "state_update", "state": state, **more})
 
-    def request(self, id: Any, method: str, params: Any) -> None:
-        self.south_sends({"id": id, "method": method, "params": params})
-
-    def reply(self, id: Any, result: Any) -> None:
-        self.south_sends({"id": id, "result": result})
-
-    def refuse(self, id: Any, code: int, message: str = "no") -> None:
-        self.south_sends({"id": id, "error": {"code": code, "message": message}})
-
-    def south_sends(self, message: Json) -> None:
-        self.bridge.from_south(line(message), self.now)
-
     # ---- what came out
 
-    def north(self) -> list[Json]:
-        messages = [json.loads(message) for message in self.bridge.north()]
-        for message in messages:
-            self._check_v1(message)
-        self.events += self.bridge.events()
-        return messages
-
-    def _check_v1(self, message: Json) -> None:
+    def check_north(self, message: Json) -> None:
         method = message.get("method")
         if method is None:
             self.open.remove(repr(message["id"]))  # each is answered once
@@ -105,24 +75,10 @@ class ClientRig:
             elif update["sessionUpdate"] == "tool_call_update":
                 assert update["toolCallId"] in self.announced
 
-    def south(self) -> list[Json]:
-        messages = [json.loads(message) for message in self.bridge.south()]
-        for message in messages:
-            method = message.get("method")
-            if method is not None and not method.startswith(("_", "$/")):
-                strictly((REQUESTS if "id" in message else NOTIFICATIONS)[method].params, message["params"])
-        return messages
-
-    def updates(self) -> list[Json]:
-        return [message["params"]["update"] for message in self.north() if message.get("method") == "session/update"]
-
-    def asked(self) -> Json:
-        (request,) = [message for message in self.south() if "id" in message and "method" in message]
-        return request
-
-    def later(self, seconds: float) -> None:
-        self.now += seconds
-        self.bridge.expire(self.now)
+    def check_south(self, message: Json) -> None:
+        method = message.get("method")
+        if method is not None and not method.startswith(("_", "$/")):
+            strictly((REQUESTS if "id" in message else NOTIFICATIONS)[method].params, message["params"])
 
     # ---- openings
 

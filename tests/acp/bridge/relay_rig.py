@@ -8,7 +8,8 @@ from typing import Any
 from roost.acp.bridge.mcp_events import McpRelayEvent, McpRelaySaid, McpRelayWanted
 from roost.acp.bridge.mcp_relays import McpRelays
 
-from .rig import CWD, AgentRig, Json, line
+from .bridge_rig import Json, line
+from .rig import CWD, AgentRig
 
 CLOCK = {"type": "acp", "name": "clock", "serverId": "srv-1"}
 

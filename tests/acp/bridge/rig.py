@@ -6,13 +6,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from roost.acp.bridge.events import BridgeEvent
 from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.acp.v2.gen.methods import NOTIFICATIONS, REQUESTS
 from roost.wire.decode import decode
-
-Json = dict[str, Any]
+from tests.acp.bridge.bridge_rig import BridgeRig, Json
 
 INFO = {"name": "test", "version": "1"}
 CWD = "/work"
@@ -24,10 +22,6 @@ AUTH = [
     {"id": "web", "name": "Web", "type": "agent"},
     {"id": "tty", "name": "Terminal", "type": "terminal", "args": ["login"], "env": {"B": "2", "A": "1"}},
 ]
-
-
-def line(message: Json) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode()
 
 
 def strictly(type: Any, value: Any) -> None:
@@ -58,14 +52,13 @@ class StrictV2:
             strictly(table[method].params, message["params"])
 
 
-class AgentRig:
+class AgentRig(BridgeRig):
     """`ask` and `tell` as the v2 client, `reply`, `update` and `request` as the v1 agent."""
 
     def __init__(self, *, services: Json | None = None, limits: BridgeLimits | None = None, **options: Any) -> None:
+        super().__init__()
         self.bridge = V1AgentBridge(services=services, limits=limits or BridgeLimits(), **options)
-        self.now = 100.0
         self.checker = StrictV2()
-        self.events: list[BridgeEvent] = []
         self._ids = 0
 
     # ---- the client
@@ -78,55 +71,13 @@ class AgentRig:
         self.north_sends({"id": id, "method": method, **({} if params is None else {"params": params})})
         return id
 
-    def tell(self, method: str, params: Any) -> None:
-        self.north_sends({"method": method, "params": params})
-
-    def north_sends(self, message: Json) -> None:
-        self.bridge.from_north(line(message), self.now)
-
-    def answer(self, id: Any, result: Any) -> None:
-        self.north_sends({"id": id, "result": result})
-
     # ---- the agent
 
     def update(self, session_id: str, update: Json, **more: Any) -> None:
         self.south_sends({"method": "session/update", "params": {"sessionId": session_id, "update": update, **more}})
 
-    def request(self, id: Any, method: str, params: Any) -> None:
-        self.south_sends({"id": id, "method": method, "params": params})
-
-    def reply(self, id: Any, result: Any) -> None:
-        self.south_sends({"id": id, "result": result})
-
-    def refuse(self, id: Any, code: int, message: str = "no") -> None:
-        self.south_sends({"id": id, "error": {"code": code, "message": message}})
-
-    def south_sends(self, message: Json) -> None:
-        self.bridge.from_south(line(message), self.now)
-
-    # ---- what came out
-
-    def north(self) -> list[Json]:
-        messages = [json.loads(message) for message in self.bridge.north()]
-        for message in messages:
-            self.checker.check(message)
-        self.events += self.bridge.events()
-        return messages
-
-    def south(self) -> list[Json]:
-        return [json.loads(message) for message in self.bridge.south()]
-
-    def updates(self) -> list[Json]:
-        return [message["params"]["update"] for message in self.north() if message.get("method") == "session/update"]
-
-    def asked(self) -> Json:
-        """The one request the other side was asked."""
-        (request,) = [message for message in self.south() if "id" in message and "method" in message]
-        return request
-
-    def later(self, seconds: float) -> None:
-        self.now += seconds
-        self.bridge.expire(self.now)
+    def check_north(self, message: Json) -> None:
+        self.checker.check(message)
 
     # ---- openings
 

@@ -8,7 +8,8 @@ import pytest
 
 from roost.acp.bridge.events import ServiceRequest, ServiceWithdrawn
 from roost.errors import RpcError
-from tests.acp.bridge.rig import SERVICES, AgentRig, Json, opened, tags
+from tests.acp.bridge.bridge_rig import Json
+from tests.acp.bridge.rig import SERVICES, AgentRig, opened, tags
 
 OPTIONS = [
     {"optionId": "proceed_once", "name": "Yes", "kind": "allow_once"},

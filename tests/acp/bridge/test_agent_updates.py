@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from roost.acp.bridge.limits import BridgeLimits
-from tests.acp.bridge.rig import CWD, Json, chunk, opened, tags, text
+from tests.acp.bridge.bridge_rig import Json
+from tests.acp.bridge.rig import CWD, chunk, opened, tags, text
 
 
 def told(*updates: Json, limits: BridgeLimits | None = None) -> list[Json]:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from roost.acp.bridge.events import ServiceRequest
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.errors import RpcError
+from tests.acp.bridge.bridge_rig import Json
 from tests.acp.bridge.client_rig import CAPABILITIES, INFO, ClientRig, ready
-from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, Json, text
+from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, text
 
 NAMES = st.sampled_from(
     (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.acp.bridge.bridge_rig import Json
 from tests.acp.bridge.client_rig import ready
-from tests.acp.bridge.rig import Json, tags
+from tests.acp.bridge.rig import tags
 
 MODE = {
     "type": "select",

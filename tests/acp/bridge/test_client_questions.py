@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.acp.bridge.bridge_rig import Json
 from tests.acp.bridge.client_rig import ClientRig, ready
-from tests.acp.bridge.rig import Json, text
+from tests.acp.bridge.rig import text
 
 OPTIONS = [
     {"optionId": "y", "name": "Yes", "kind": "allow_once"},

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.acp.bridge.bridge_rig import Json
 from tests.acp.bridge.client_rig import CAPABILITIES, ClientRig, ready
-from tests.acp.bridge.rig import CWD, Json, text
+from tests.acp.bridge.rig import CWD, text
 
 
 def test_what_the_agent_is_told_of_a_client() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from roost.acp.bridge.limits import BridgeLimits
+from tests.acp.bridge.bridge_rig import Json
 from tests.acp.bridge.client_rig import ready
-from tests.acp.bridge.rig import Json, text
+from tests.acp.bridge.rig import text
 
 
 def said(value: str, kind: str = "agent_message_chunk", id: str = "a1") -> Json:

@@ -9,8 +9,9 @@ import pytest
 
 from roost.acp.bridge.diffs import patch_text
 from roost.acp.bridge.limits import BridgeLimits
+from tests.acp.bridge.bridge_rig import Json
 from tests.acp.bridge.client_rig import ready
-from tests.acp.bridge.rig import Json, chunk, tags, text
+from tests.acp.bridge.rig import chunk, tags, text
 
 
 def told(*updates: Json, **options: Any) -> list[Json]:

@@ -13,7 +13,8 @@ from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.mcp_events import McpRelayCut, McpRelaySaid, McpRelayWanted
 from roost.acp.bridge.v1_agent import V1AgentBridge
 
-from .rig import CWD, INFO, Json, line
+from .bridge_rig import Json, line
+from .rig import CWD, INFO
 
 CHANNELS = st.integers(1, 3)
 IDS = st.one_of(st.integers(-2, 3), st.sampled_from(["a", "1", ""]))

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from roost.acp.bridge.limits import BridgeLimits
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.acp.bridge.v1_client import V1ClientBridge
-from tests.acp.bridge.rig import CWD, Json, chunk, line, text
+from tests.acp.bridge.bridge_rig import Json, line
+from tests.acp.bridge.rig import CWD, chunk, text
 
 LIMITS = BridgeLimits(settle_grace=0)
 

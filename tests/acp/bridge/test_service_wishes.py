@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from roost.acp.bridge.events import CommandRun, FileWrite, ServiceDecided, ServiceRequest, ServiceWithdrawn, Wish
 from roost.acp.bridge.grants import grant_of
 from roost.errors import RpcError
-from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, Json, opened, tags
+from tests.acp.bridge.bridge_rig import Json
+from tests.acp.bridge.rig import CWD, SERVICES, AgentRig, opened, tags
 
 NOTE = f"{CWD}/note.md"
 WRITE = FileWrite(NOTE, NOTE, True, False, "old\n")

@@ -19,7 +19,8 @@ from roost.process.services import (
     TerminalWrote,
     allow_all,
 )
-from tests.acp.bridge.rig import AgentRig, Json
+from tests.acp.bridge.bridge_rig import Json
+from tests.acp.bridge.rig import AgentRig
 
 
 class Served:

@@ -11,7 +11,8 @@ from roost.acp.bridge.mcp_events import McpRelayCut, McpRelayEnded, McpRelaySaid
 from roost.acp.bridge.v2_agent import V2AgentBridge
 from roost.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, REQUEST_CANCELLED
 
-from .rig import CWD, Json, line
+from .bridge_rig import Json, line
+from .rig import CWD
 
 CLOCK = {"type": "acp", "name": "clock", "serverId": "srv-1"}
 INFO = {"name": "a", "version": "1"}
