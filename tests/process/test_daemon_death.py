@@ -238,6 +238,7 @@ async def test_a_guard_is_started_with_the_first_agent_and_gone_after_the_shutdo
     pid = runner.guard_pid
     assert pid is not None
     assert tools.alive(pid)
+    await tools.until(lambda: environment(pid) != [b""])  # it may not have got that far when the start returns
     assert environment(pid) == [b"LANG=C", b"PATH=" + os.defpath.encode()]
     await runner.shutdown()
     assert not tools.alive(pid)
