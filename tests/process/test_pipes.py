@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import math
 import os
 import socket
 from collections.abc import Callable
@@ -12,8 +13,8 @@ import pytest
 
 from roost.errors import LimitError, ProcessError
 from roost.process import read_turns
-from roost.process.pipes import READ_BYTES, PipeReader, PipeWriter
-from roost.process.read_turns import ReadTurns
+from roost.process.pipes import PipeReader, PipeWriter
+from roost.process.read_turns import LEAST_BYTES, MOST_BYTES, ReadTurns
 
 
 def is_open(fd: int) -> bool:
@@ -41,6 +42,12 @@ class Collector:
     @property
     def text(self) -> bytes:
         return b"".join(self.pieces)
+
+
+@pytest.fixture(autouse=True)
+def every_read_is_quick(monkeypatch):
+    """So that the size of a read does not depend on how busy this machine is."""
+    monkeypatch.setattr(read_turns, "READ_SECONDS", math.inf)
 
 
 @pytest.fixture
@@ -76,7 +83,7 @@ async def test_one_turn_of_the_loop_reads_one_piece(reading):
     os.close(other)
     async with asyncio.timeout(5):
         await collector.ended.wait()
-    assert max(map(len, collector.pieces)) == READ_BYTES
+    assert max(map(len, collector.pieces)) == MOST_BYTES
     assert len(collector.pieces) >= 4
 
 
@@ -92,19 +99,19 @@ def fill(fd: int, size: int) -> None:
 
 async def test_a_reader_that_stands_in_line_and_is_paused_reads_nothing_until_it_is_resumed(reading):
     reader, collector, _, other = reading
-    fill(other, 3 * READ_BYTES)
+    fill(other, 3 * MOST_BYTES)
     await collector.until_begun()
     reader.pause()
     await rounds(20)
     assert len(collector.pieces) == 1
     reader.resume()
     await rounds(20)
-    assert len(collector.text) == 3 * READ_BYTES
+    assert len(collector.text) == 3 * MOST_BYTES
 
 
 async def test_a_reader_that_is_closed_in_line_delivers_nothing_more(reading):
     reader, collector, _, other = reading
-    fill(other, 3 * READ_BYTES)
+    fill(other, 3 * MOST_BYTES)
     await collector.until_begun()
     reader.close()
     await rounds(20)
@@ -114,14 +121,31 @@ async def test_a_reader_that_is_closed_in_line_delivers_nothing_more(reading):
 
 async def test_a_reader_whose_line_ended_with_an_empty_pipe_hears_what_comes_later(reading):
     _, collector, _, other = reading
-    fill(other, READ_BYTES)
+    fill(other, MOST_BYTES)
     await collector.until_begun()
     await rounds(20)
     os.write(other, b"later")
     os.close(other)
     async with asyncio.timeout(5):
         await collector.ended.wait()
-    assert collector.text[READ_BYTES:] == b"later"
+    assert collector.text[MOST_BYTES:] == b"later"
+
+
+async def test_less_is_read_at_a_time_while_what_follows_takes_long_and_more_when_it_no_longer_does(
+    reading, monkeypatch
+):
+    _, collector, _, other = reading
+    monkeypatch.setattr(read_turns, "READ_SECONDS", -1.0)  # whatever it takes is too long
+    sizes = [MOST_BYTES, MOST_BYTES // 2, MOST_BYTES // 4, LEAST_BYTES, LEAST_BYTES]
+    fill(other, sum(sizes))
+    await rounds(40)
+    assert [len(piece) for piece in collector.pieces] == sizes
+    monkeypatch.setattr(read_turns, "READ_SECONDS", math.inf)
+    sizes = [LEAST_BYTES, MOST_BYTES // 4, MOST_BYTES // 2, MOST_BYTES, MOST_BYTES]
+    collector.pieces.clear()
+    fill(other, sum(sizes))
+    await rounds(40)
+    assert [len(piece) for piece in collector.pieces] == sizes
 
 
 async def test_a_listener_that_fails_is_read_on_for(reading):
@@ -135,11 +159,11 @@ async def test_a_listener_that_fails_is_read_on_for(reading):
         raise RuntimeError
 
     reader._deliver = fail
-    fill(other, 3 * READ_BYTES + 1)
+    fill(other, 3 * MOST_BYTES + 1)
     os.close(other)
     async with asyncio.timeout(5):
         await collector.ended.wait()
-    assert len(collector.text) == 3 * READ_BYTES + 1
+    assert len(collector.text) == 3 * MOST_BYTES + 1
     assert len(faults) == 4
 
 
@@ -154,7 +178,7 @@ class Flood:
         self.readers: list[PipeReader] = []
         for number in range(count):
             fd, other = os.pipe()
-            fill(other, 2 * READ_BYTES)
+            fill(other, 2 * MOST_BYTES)
             self._others.append(other)
             self.readers.append(PipeReader(turns, fd, lambda piece, n=number: self._took(n, piece), lambda: None))
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from roost.process import read_turns
-from roost.process.read_turns import ReadTurns
+from roost.process.read_turns import LEAST_BYTES, MOST_BYTES, READ_SECONDS, ReadTurns, fitting
 
 
 class Loop:
@@ -146,3 +146,21 @@ def test_a_listener_that_fails_takes_no_turn_from_the_others() -> None:
     assert len(loop.faults) == pipes[2].reads
     assert min(reads) >= 4
     assert max(reads) - min(reads) <= 2  # one for the first, which was read before there was a line
+
+
+@pytest.mark.parametrize(
+    ("asked", "got", "seconds", "then"),
+    [
+        (MOST_BYTES, MOST_BYTES, READ_SECONDS * 1.1, MOST_BYTES // 2),
+        (MOST_BYTES, 30_000, READ_SECONDS * 1.1, 15_000),
+        (MOST_BYTES, 10, READ_SECONDS * 100, LEAST_BYTES),
+        (LEAST_BYTES, LEAST_BYTES, READ_SECONDS * 100, LEAST_BYTES),
+        (20_000, 20_000, READ_SECONDS * 0.9, 20_000),
+        (20_000, 20_000, READ_SECONDS * 0.4, 40_000),
+        (20_000, 19_999, 0.0, 20_000),
+        (40_000, 40_000, 0.0, MOST_BYTES),
+        (MOST_BYTES, MOST_BYTES, 0.0, MOST_BYTES),
+    ],
+)
+def test_a_read_is_as_large_as_what_follows_from_it_is_quick(asked: int, got: int, seconds: float, then: int) -> None:
+    assert fitting(asked, got, seconds) == then

@@ -12,10 +12,7 @@ from collections.abc import Callable
 
 from roost.errors import LimitError, ProcessError
 from roost.process.base import QUEUED_INPUT_LIMIT_NAME
-from roost.process.read_turns import ReadTurns
-
-# One read. A pipe holds 64 KiB unless somebody made it larger, so this is all that is there.
-READ_BYTES = 64 * 1024
+from roost.process.read_turns import MOST_BYTES, ReadTurns, fitting
 
 # Buffers handed to one writev: well under every system's IOV_MAX (1024 or more), and more than a pipe takes.
 _WRITE_BUFFERS = 64
@@ -30,6 +27,7 @@ class PipeReader:
         self._fd = fd
         self._deliver = deliver
         self._ended = ended
+        self._size = MOST_BYTES  # of a read
         self._reading = False
         self._watched = False  # by the loop
         self._in_line = False  # for a turn, and then not watched
@@ -60,7 +58,7 @@ class PipeReader:
             left = self._waiting_bytes() if self._fd >= 0 else 0
             while left > 0 and self._fd >= 0:
                 try:
-                    chunk = os.read(self._fd, min(left, READ_BYTES))
+                    chunk = os.read(self._fd, min(left, MOST_BYTES))
                 except OSError:
                     break
                 if not chunk:
@@ -91,7 +89,7 @@ class PipeReader:
 
     def _read(self) -> None:
         try:
-            chunk = os.read(self._fd, READ_BYTES)
+            chunk = os.read(self._fd, self._size)
         except (BlockingIOError, InterruptedError):
             self._watch()
             return
@@ -102,11 +100,13 @@ class PipeReader:
             self._ended()
             return
         # Before it is delivered: who hears it may pause, close or fail.
-        if len(chunk) == READ_BYTES:
+        if len(chunk) == self._size:
             self._stand_in_line()
         else:
             self._watch()
+        start = self._loop.time()
         self._deliver(chunk)
+        self._size = fitting(self._size, len(chunk), self._loop.time() - start)
 
     def _stand_in_line(self) -> None:
         self._unwatch()

@@ -11,8 +11,27 @@ import asyncio
 from collections import deque
 from typing import Protocol
 
-# What reading agents' output, and everything that follows from it, may take of one turn. One read over it is the rule.
+# What reading agents' output, and everything that follows from it, may take of one turn, one read over it; and what
+# that one read should take. Together they are what a request waits for: a millisecond.
 TURN_SECONDS = 0.00025
+READ_SECONDS = 0.00075
+
+# One read. A pipe holds 64 KiB unless somebody made it larger, so the most is all that is there; with less than the
+# least, reading itself is most of the work.
+MOST_BYTES = 64 * 1024
+LEAST_BYTES = 8 * 1024
+
+
+def fitting(asked: int, got: int, seconds: float) -> int:
+    """How many bytes to ask for next, when so many of those asked for came and kept everybody for so long.
+
+    What a byte costs differs: in short lines or in long ones, kept in a journal or not, through a bridge or not.
+    """
+    if seconds > READ_SECONDS:
+        return max(LEAST_BYTES, got // 2)
+    if got == asked and seconds < READ_SECONDS / 2:
+        return min(MOST_BYTES, asked * 2)
+    return asked
 
 
 class Readable(Protocol):
