@@ -130,3 +130,24 @@ def test_what_an_agent_asks_on_its_way_back_names_the_session_as_long_as_it_is_t
     assert [callback.session_id for _, _, callback in rig.asked] == ["old", "old", ""]
     told = [event.session_id for event in rig.events(caller) if isinstance(event, AcpAgentStderrEvent)]
     assert told == ["old", "old", ""]
+
+
+@pytest.mark.parametrize("given", [None, "", "/mine.md"])
+def test_a_kept_session_that_is_begun_anew_is_told_of_the_journals_transcript_or_of_the_requests(
+    given: str | None,
+) -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    session = rig.create(caller).session_id
+    rig.close(caller, session)
+    rig.session_id = "fresh"
+    fallback = rig.ask(caller, AcpResumeSessionRequest(session, "echo", given, "", {}))
+    assert fallback == AcpSessionResumedResponse("fresh", "fallback")
+    rig.prompt(caller, "fresh")
+    text = rig.agent.requests("session/prompt")[0]["params"]["prompt"][0]["text"]
+    assert f"`{given or f'/w/{session}.md'}`" in text
+
+
+def test_an_agent_that_calls_its_new_session_as_the_one_that_was_to_be_resumed_does_not_wait_for_itself() -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    rig.session_id = "session-1"
+    assert rig.ask(caller, resumption("session-1")) == AcpSessionResumedResponse("session-1", "fallback")
