@@ -361,14 +361,14 @@ async def _see_providers(client: Client, seen: dict[str, Any]) -> None:
 
 async def _see_sessions(client: Client, session: Session, seen: dict[str, Any]) -> None:
     seen["list"] = [info async for info in client.list_sessions("/w")]
-    fork = await client.fork_session(session.session_id, "/w")
-    seen["fork"] = fork.session_id != session.session_id
+    fork = await client.fork_session(session.id, "/w")
+    seen["fork"] = fork.id != session.id
     await session.close()
-    again = await client.resume_session(session.session_id, "/w", replay=True)
+    again = await client.resume_session(session.id, "/w", replay=True)
     seen["replayed"] = [message.kind for message in again.view.messages]
     await again.delete()
     await fork.close()
-    seen["left"] = [info.session_id async for info in client.list_sessions()] == [fork.session_id]
+    seen["left"] = [info.session_id async for info in client.list_sessions()] == [fork.id]
 
 
 async def _see_suggestions(client: Client, seen: dict[str, Any]) -> None:

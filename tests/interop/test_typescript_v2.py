@@ -59,7 +59,7 @@ async def test_our_client_holds_a_conversation_with_a_typescript_agent(ts_agent:
         assert isinstance(plan, v2.PlanItems)
         assert plan.entries[0].content == "look"
         listed = [info.session_id async for info in client.list_sessions()]
-        assert listed == [session.session_id]
+        assert listed == [session.id]
         await session.close()
 
 

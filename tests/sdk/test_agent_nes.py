@@ -9,7 +9,7 @@ import pytest
 
 from roost.acp import v2
 from roost.sdk.agent import Agent
-from roost.sdk.agent_nes import NesSession, SuggestCall
+from roost.sdk.agent_nes import AgentNesSession, SuggestCall
 from roost.sdk.limits import AgentLimits
 from roost.sdk.text_document import TextDocument
 
@@ -281,7 +281,7 @@ async def test_document_events_that_were_not_asked_for_are_dropped_err_4() -> No
     session = await start(client)
     client.notify("document/didOpen", opened(session, "x"))
     await client.settle()
-    sessions: dict[str, NesSession] = link.nes
+    sessions: dict[str, AgentNesSession] = link.nes
     assert sessions[session].documents == {}
 
 

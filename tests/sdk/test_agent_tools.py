@@ -236,7 +236,7 @@ async def test_a_tool_call_may_be_patched_to_its_end_by_hand() -> None:
             assert call.status == "pending"
             await call.start()
             await call.update(status="completed", title="b")
-            assert (call.finished, call.title) == (True, "b")
+            assert (call.is_finished, call.title) == (True, "b")
 
     statuses = [u.get("status") for u in tool_updates(await after(work))]
     assert statuses == ["pending", "in_progress", "completed"]

@@ -122,7 +122,7 @@ edits = st.lists(
 class Sink:
     """Stands for a session: takes what a document tells."""
 
-    session_id = "n1"
+    id = "n1"
 
     def __init__(self, encoding: Any) -> None:
         self.position_encoding = encoding

@@ -37,7 +37,7 @@ async def test_new_sends_what_was_given_and_no_more() -> None:
         assert request["params"] == {"cwd": "/work"}
         agent.reply(request, {"sessionId": "s1", "configOptions": [OPTION]})
         session = await bounded(opening)
-        assert (session.session_id, session.cwd, client.sessions) == ("s1", "/work", {"s1": session})
+        assert (session.id, session.cwd, client.sessions) == ("s1", "/work", {"s1": session})
         assert [option.config_id for option in session.view.config_options] == ["web"]  # type: ignore[union-attr]
 
         server = v2.McpServerStdio(name="x", command="/bin/x", env=[v2.EnvVariable(name="A", value="1")])

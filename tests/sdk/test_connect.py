@@ -31,7 +31,7 @@ async def test_an_agent_of_this_program_can_be_reached_again() -> None:
         session = await client.new_session("/work")
         await session.prompt("hello")
         await client.reopen()
-        again = await client.resume_session(session.session_id, "/work", replay=True)
+        again = await client.resume_session(session.id, "/work", replay=True)
         assert [message.text for message in again.view.messages] == ["hello", "hello"]
 
 

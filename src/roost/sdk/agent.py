@@ -37,7 +37,7 @@ from roost.sdk.store import MemorySessionStore, SessionStore
 from roost.sdk.turn import Turn
 
 if TYPE_CHECKING:
-    from roost.sdk.agent_nes import ContextKind, NesSession, Suggester, Suggestions
+    from roost.sdk.agent_nes import AgentNesSession, ContextKind, Suggester, Suggestions
     from roost.sdk.agent_providers import Provider
     from roost.sdk.agent_session import AgentSession
     from roost.sdk.text_document import TextDocument
@@ -227,9 +227,9 @@ class Agent:
     def suggestion_hooks(
         self,
         *,
-        accepted: Callable[[NesSession, v2.AcceptNesNotification], Any] | None = None,
-        rejected: Callable[[NesSession, v2.RejectNesNotification], Any] | None = None,
-        saved: Callable[[NesSession, TextDocument], Any] | None = None,
+        accepted: Callable[[AgentNesSession, v2.AcceptNesNotification], Any] | None = None,
+        rejected: Callable[[AgentNesSession, v2.RejectNesNotification], Any] | None = None,
+        saved: Callable[[AgentNesSession, TextDocument], Any] | None = None,
     ) -> None:
         """Plain functions that are told what became of suggestions, and of saved documents."""
         if self._suggestions is None:

@@ -25,7 +25,7 @@ from roost.wire.decode import decode
 
 if TYPE_CHECKING:
     from roost.sdk.agent import Agent
-    from roost.sdk.agent_nes import NesSession
+    from roost.sdk.agent_nes import AgentNesSession
     from roost.sdk.agent_providers import ProviderTable
     from roost.sdk.limits import AgentLimits
     from roost.sdk.mcp_channel import McpChannel
@@ -55,7 +55,7 @@ class AgentLink:
         self.logged_in = False
         self.position_encoding: v2.PositionEncodingKind = "utf-16"
         self.mcp: dict[str, McpChannel] = {}
-        self.nes: dict[str, NesSession] = {}
+        self.nes: dict[str, AgentNesSession] = {}
         self.providers: ProviderTable | None = None
         self._elicitations = 0
         connection.gate = self._gate

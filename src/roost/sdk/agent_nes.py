@@ -31,7 +31,7 @@ _CONTEXTS: Final[dict[str, Any]] = {
 }
 
 
-class NesSession:
+class AgentNesSession:
     """One session of suggestions. `scratch` is the author's own, and lasts until close."""
 
     def __init__(self, link: AgentLink, session_id: str, request: v2.StartNesRequest) -> None:
@@ -52,7 +52,7 @@ class NesSession:
 class SuggestCall:
     """One request for suggestions."""
 
-    def __init__(self, session: NesSession, request: v2.SuggestNesRequest) -> None:
+    def __init__(self, session: AgentNesSession, request: v2.SuggestNesRequest) -> None:
         self.session = session
         self.request = request
 
@@ -102,9 +102,9 @@ class Suggestions:
         self.context = {kind: _context(kind, count) for kind, count in _counts(context)}
         self.focus = focus
         self.save = save
-        self.accepted: Callable[[NesSession, v2.AcceptNesNotification], Any] | None = None
-        self.rejected: Callable[[NesSession, v2.RejectNesNotification], Any] | None = None
-        self.saved: Callable[[NesSession, TextDocument], Any] | None = None
+        self.accepted: Callable[[AgentNesSession, v2.AcceptNesNotification], Any] | None = None
+        self.rejected: Callable[[AgentNesSession, v2.RejectNesNotification], Any] | None = None
+        self.saved: Callable[[AgentNesSession, TextDocument], Any] | None = None
 
     def capabilities(self) -> v2.NesCapabilities:
         events = v2.NesDocumentEventCapabilities(
@@ -189,7 +189,7 @@ class _Service:
         bound = self._link.limits.nes_sessions
         if len(self._link.nes) >= bound:
             raise RpcError(LIMIT_EXCEEDED, "Limit exceeded: nes_sessions", {"limit": "nes_sessions", "bound": bound})
-        session = NesSession(self._link, self._new_id(), request)
+        session = AgentNesSession(self._link, self._new_id(), request)
         self._link.nes[session.id] = session
         return v2.StartNesResponse(session_id=session.id)
 
@@ -271,7 +271,7 @@ class _Service:
             document.focus, document.visible = event.position, event.visible_range
             session.focused = document
 
-    def _bound(self, session: NesSession, document: TextDocument) -> None:
+    def _bound(self, session: AgentNesSession, document: TextDocument) -> None:
         limit = self._link.limits.document_bytes
         if sum(len(known.text or "") for known in session.documents.values()) > limit:
             log.warning("the documents of a session are over document_bytes, which is %d", limit)

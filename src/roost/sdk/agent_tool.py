@@ -74,7 +74,7 @@ class AgentToolCall:
             self.close(v2.ToolCallStatus.FAILED)
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether it is completed, failed or cancelled."""
         return self.status in _FINISHED
 
@@ -132,7 +132,7 @@ class AgentToolCall:
         patch = v2.SessionToolCallUpdate(tool_call_id=self.id, **fields)
         self.title = patch.title or self.title
         self.status = patch.status or self.status
-        if self.finished:
+        if self.is_finished:
             self._turn.tool_closed(self)
         await self._session.update(patch)
 
@@ -189,7 +189,7 @@ class AgentToolCall:
 
     def close(self, status: str) -> None:
         """Brings it to an end, unless it has come to one. It cannot wait, so it works in a cancelled turn."""
-        if self.finished or self._turn.over:
+        if self.is_finished or self._turn.is_over:
             return
         self.status = status
         self._turn.tool_closed(self)

@@ -57,7 +57,7 @@ class TurnQueue:
     @property
     def working(self) -> bool:
         """Whether the session works on a prompt that nobody has cancelled."""
-        return self._turn is not None and not self._turn.cancelled and not self._turn.over
+        return self._turn is not None and not self._turn.cancelled and not self._turn.is_over
 
     @property
     def busy(self) -> bool:

@@ -291,7 +291,7 @@ class Client:
 
     def forget(self, session: Session) -> None:
         """The session is over here: its turns end, its MCP connections close (MCP-7)."""
-        self.cancel_questions(session.session_id)
+        self.cancel_questions(session.id)
         self._table.forget(session)
 
     @contextmanager

@@ -133,16 +133,16 @@ class SessionTable:
         return session
 
     def _register(self, session: Session, servers: Sequence[v2.McpServer]) -> None:
-        self.sessions[session.session_id] = session
-        self._servers[session.session_id] = _ids(servers)
+        self.sessions[session.id] = session
+        self._servers[session.id] = _ids(servers)
 
     # ---- the end
 
     def forget(self, session: Session, error: Exception | None = None) -> None:
         """The session is over here."""
-        if self.sessions.get(session.session_id) is session:
-            del self.sessions[session.session_id]
-            gone = self._servers.pop(session.session_id, set())
+        if self.sessions.get(session.id) is session:
+            del self.sessions[session.id]
+            gone = self._servers.pop(session.id, set())
             self._client.close_mcp(gone.difference(*self._servers.values()))
         session.end(error)
 

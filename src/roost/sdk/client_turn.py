@@ -55,7 +55,7 @@ class ClientTurn:
     def __init__(self, session: Session, prompt: Sequence[v2.ContentBlock], meta: dict[str, Any] | None) -> None:
         self._asking: asyncio.Task[None] | None = None
         self._session = session
-        self._request = v2.PromptRequest(session_id=session.session_id, prompt=list(prompt), meta=meta)
+        self._request = v2.PromptRequest(session_id=session.id, prompt=list(prompt), meta=meta)
         self.tracked: TrackedTurn | None = None
         """Where it stands, once it was sent."""
         self._call = 0

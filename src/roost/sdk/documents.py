@@ -149,7 +149,7 @@ class OpenDocument:
         return getattr(self._session.events, event) is not None
 
     def _tell(self, kind: Any, **fields: Any) -> None:
-        self._session.tell(kind(session_id=self._session.session_id, uri=self.uri, **fields))
+        self._session.tell(kind(session_id=self._session.id, uri=self.uri, **fields))
 
     def _require_open(self) -> None:
         if not self.is_open:

@@ -41,7 +41,7 @@ class NesSession:
     def __init__(self, client: Client, link: ClientLink, session_id: str) -> None:
         self._client = client
         self._link = link
-        self.session_id = session_id
+        self.id = session_id
         self.is_open = True
         capabilities = link.agent.capabilities.nes or v2.NesCapabilities()
         events = None if capabilities.events is None else capabilities.events.document
@@ -100,7 +100,7 @@ class NesSession:
             self._asking.cancel()
         version = document.version
         request = v2.SuggestNesRequest(
-            session_id=self.session_id,
+            session_id=self.id,
             uri=document.uri,
             version=version,
             position=document.position(at),
@@ -129,9 +129,7 @@ class NesSession:
 
     def accept(self, suggestion: v2.NesSuggestion, *, meta: JsonObject | None = None) -> None:
         """The user took it."""
-        self.tell(
-            v2.AcceptNesNotification(session_id=self.session_id, suggestion_id=suggestion_id_of(suggestion), meta=meta)
-        )
+        self.tell(v2.AcceptNesNotification(session_id=self.id, suggestion_id=suggestion_id_of(suggestion), meta=meta))
 
     def reject(
         self, suggestion: v2.NesSuggestion, reason: str | None = None, *, meta: JsonObject | None = None
@@ -139,7 +137,7 @@ class NesSession:
         """The user did not; `reason` as in NesRejectReason (NES-7)."""
         self.tell(
             v2.RejectNesNotification(
-                session_id=self.session_id, suggestion_id=suggestion_id_of(suggestion), reason=reason, meta=meta
+                session_id=self.id, suggestion_id=suggestion_id_of(suggestion), reason=reason, meta=meta
             )
         )
 
@@ -149,8 +147,8 @@ class NesSession:
             self.is_open = False
             if self._asking is not None:
                 self._asking.cancel()
-            self._client.forget_nes(self.session_id)
-            await self._link.call(v2.CloseNesRequest(session_id=self.session_id))
+            self._client.forget_nes(self.id)
+            await self._link.call(v2.CloseNesRequest(session_id=self.id))
 
     def _is_usable(self, suggestion: v2.NesSuggestion) -> bool:
         if isinstance(suggestion, v2.Unknown):

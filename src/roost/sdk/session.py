@@ -44,7 +44,7 @@ class Session:
     def __init__(self, client: Client, link: ClientLink, session_id: str, cwd: str) -> None:
         self.client = client
         self.link = link
-        self.session_id = session_id
+        self.id = session_id
         self.cwd = cwd
         self.view = SessionView(client.limits.view)
         self.is_open = True
@@ -61,7 +61,7 @@ class Session:
         self._warned_of_v1 = False
 
     def __repr__(self) -> str:
-        return f"Session({self.session_id!r}, {'open' if self.is_open else 'closed'}, {self.view.state})"
+        return f"Session({self.id!r}, {'open' if self.is_open else 'closed'}, {self.view.state})"
 
     # ---- work
 
@@ -98,10 +98,10 @@ class Session:
 
     def send_cancel(self) -> list[TrackedTurn]:
         """Sends session/cancel, and does what goes with it. Returns the turns it concerns."""
-        self.link.notify(v2.CancelSessionNotification(session_id=self.session_id))
+        self.link.notify(v2.CancelSessionNotification(session_id=self.id))
         self._is_cancelling = True
         self.view.mark_cancelled()
-        self.client.cancel_questions(self.session_id)  # CAN-13, PER-10, ELI-17
+        self.client.cancel_questions(self.id)  # CAN-13, PER-10, ELI-17
         return self._tracker.cancel()
 
     @property
@@ -128,12 +128,10 @@ class Session:
             case v2.SessionConfigSelect() if isinstance(value, str):
                 if value not in _values(option):
                     raise LocalProtocolError(f"the setting {config_id} has no value {value!r}")
-                request = v2.SetSessionConfigIdRequest(
-                    session_id=self.session_id, config_id=config_id, value=value, meta=meta
-                )
+                request = v2.SetSessionConfigIdRequest(session_id=self.id, config_id=config_id, value=value, meta=meta)
             case v2.SessionConfigBoolean() if isinstance(value, bool):
                 request = v2.SetSessionConfigBooleanRequest(
-                    session_id=self.session_id, config_id=config_id, value=value, meta=meta
+                    session_id=self.id, config_id=config_id, value=value, meta=meta
                 )
             case None:
                 raise LocalProtocolError(f"the agent has no setting {config_id}")
@@ -153,8 +151,8 @@ class Session:
     async def close(self, *, meta: JsonObject | None = None) -> None:
         """Ends the session's work and lets the agent free it; it can be resumed (SES-26, SES-27). Once is enough."""
         if self.is_open:
-            self.client.cancel_questions(self.session_id)
-            request = v2.CloseSessionRequest(session_id=self.session_id, meta=meta)
+            self.client.cancel_questions(self.id)
+            request = v2.CloseSessionRequest(session_id=self.id, meta=meta)
             try:
                 await self.link.call(request, answered=lambda result: self.client.forget(self))
             finally:
@@ -162,7 +160,7 @@ class Session:
 
     async def delete(self, *, meta: JsonObject | None = None) -> None:
         """Removes the session from the agent's list. CapabilityError: the agent does not delete."""
-        await self.client.delete_session(self.session_id, meta=meta)
+        await self.client.delete_session(self.id, meta=meta)
 
     async def __aenter__(self) -> Session:
         return self

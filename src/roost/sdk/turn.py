@@ -51,7 +51,7 @@ class Turn:
         self.spent: v2.Usage | None = None
         self.cancelled = False
         """Whether the client has cancelled it."""
-        self.over = False
+        self.is_over = False
         self.dropped = 0
         self.stop_reason: str = v2.StopReason.END_TURN
         self._task: asyncio.Future[Any]
@@ -250,7 +250,7 @@ class Turn:
 
     def cancel(self, grace: float) -> None:
         """The client does not want it any more; told once (PRM-16). After `grace` seconds it is left behind."""
-        if self.cancelled or self.over or self._task.done():
+        if self.cancelled or self.is_over or self._task.done():
             return  # PRM-17: too late, and what the work came to is reported
         self.cancelled = True
         self._task.cancel()
@@ -285,7 +285,7 @@ class Turn:
 
     def end(self, stop_reason: str) -> None:
         """Tool calls left open are closed (TCL-7), and nothing can be said any more."""
-        if self.over:
+        if self.is_over:
             return
         status = {
             v2.StopReason.CANCELLED: v2.ToolCallStatus.CANCELLED,
@@ -294,7 +294,7 @@ class Turn:
         for call in list(self._tools.values()):
             call.close(status)
         self.stop_reason = stop_reason
-        self.over = True
+        self.is_over = True
 
     def tool_opened(self, call: AgentToolCall) -> None:
         self.new_message()
@@ -305,7 +305,7 @@ class Turn:
         self._tools.pop(call.id, None)
 
     def require_open(self) -> None:
-        if self.over:
+        if self.is_over:
             raise LocalProtocolError("this turn is over")
 
     def _trace_meta(self) -> JsonObject | None:
