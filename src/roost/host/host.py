@@ -30,7 +30,9 @@ from roost.sidecar.gen.messages import (
     AcpResponse,
     AcpResumeSessionRequest,
     AcpRuntimeKind,
+    AcpSessionClosedResponse,
     AcpSessionCreatedResponse,
+    AcpSessionRequest,
     AcpSessionResumedResponse,
 )
 
@@ -52,6 +54,7 @@ class Host:
         self._early: dict[str, list[HostEvent]] = {}
         self._early_bytes = 0
         self._opening = 0
+        self._takes_part: set[str] = set()  # sessions this program has opened, or sent a prompt to
         self._slow: set[Subscription] = set()
         self._after_close: list[Callable[[], Awaitable[None]]] = []
         self.link = HostLink(self._heard, self._asked)
@@ -86,7 +89,16 @@ class Host:
 
         `arrived` is called when the answer comes in, before what came after it.
         """
-        return await self.link.request(payload, arrived)
+        match payload:
+            case AcpResumeSessionRequest(session_id) | AcpSessionRequest(session_id, "session/prompt"):
+                self._takes_part.add(session_id)
+        response = await self.link.request(payload, arrived)
+        match response:
+            case AcpSessionCreatedResponse(session_id=session_id) | AcpSessionResumedResponse(session_id=session_id):
+                self._takes_part.add(session_id)
+            case AcpSessionClosedResponse(session_id=session_id):
+                self._takes_part.discard(session_id)
+        return response
 
     async def list_agents(self) -> list[AcpAgentEntry]:
         """The agents the daemon can run, sorted by id."""
@@ -206,6 +218,7 @@ class Host:
     def forget(self, session: Session) -> None:
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
+            self._takes_part.discard(session.id)
             if self._mcp is not None:
                 self._mcp.ended(session)
 
@@ -226,15 +239,21 @@ class Host:
             else:
                 log.warning("an event of session %s came before the session and was too much to keep", heard.session_id)
 
-    async def _asked(self, callback: AcpCallback) -> AcpCallbackResponse:
+    async def _asked(self, callback: AcpCallback) -> AcpCallbackResponse | None:
+        """None: who only watches a session has no say in it, for the first answer counts and may be somebody else's."""
         session = self._sessions.get(callback.session_id)
+        watches = bool(callback.session_id) and callback.session_id not in self._takes_part
         if isinstance(callback, AcpHostRequestCallback):
             handler = session.on_request if session is not None and session.on_request else self.on_request
+            watches = watches and handler is None
             if self._mcp is not None:
                 handler = self._mcp.before(handler)
-            return AcpHostRequestCallbackResponse(await _answer_request(handler, callback))
+            answer = await _answer_request(handler, callback)
+            return None if watches and answer is None else AcpHostRequestCallbackResponse(answer)
         decide = session.on_permission if session is not None and session.on_permission else self.on_permission
         reply = REJECT
+        if decide is None and watches:
+            return None
         if decide is not None:
             try:
                 reply = await decide(PermissionRequest(callback.session_id, callback.permission_id, callback.params))

@@ -59,7 +59,7 @@ class HostLink:
     def __init__(
         self,
         on_event: Callable[[AcpEvent], None],
-        on_callback: Callable[[AcpCallback], Awaitable[AcpCallbackResponse]],
+        on_callback: Callable[[AcpCallback], Awaitable[AcpCallbackResponse | None]],
     ) -> None:
         self._on_event = on_event
         self._on_callback = on_callback
@@ -113,6 +113,8 @@ class HostLink:
 
     async def _answer(self, number: int, callback: AcpCallback) -> None:
         answer = await self._on_callback(callback)
+        if answer is None:  # somebody else's to answer
+            return
         self._send(CallbackResponse(number, encode_acp_callback_response(answer)))
 
     def broke(self, fault: LimitError) -> None:
