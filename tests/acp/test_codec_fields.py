@@ -225,3 +225,19 @@ def test_losses_are_told_in_the_order_of_the_fields_each_at_its_place() -> None:
     update = {"toolCallId": "t", "locations": [{"path": "/x", "line": -1}, {"line": 5}], "content": 5}
     load(v2.ToolCallUpdate, update, losses)
     assert [path for path, _ in losses] == [("content",), ("locations", 0, "line"), ("locations", 1)]
+
+
+@pytest.mark.parametrize("given", [{}, {"type": "other"}, {"properties": {}}, {"type": None, "title": 5}])
+def test_a_form_always_says_that_it_is_an_object_and_what_its_properties_are(given: Any) -> None:
+    """ELI-6. Readers forgive what writers may not leave out."""
+    schema = load(v2.ElicitationSchema, given)
+    assert schema == v2.ElicitationSchema()
+    assert json.loads(encode(schema)) == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize("properties", [None, [], 5])
+def test_properties_that_are_none_are_no_form(properties: Any) -> None:
+    """ELI-6"""
+    with pytest.raises(CodecError) as caught:
+        load(v2.ElicitationSchema, {"properties": properties})
+    assert caught.value.path == ("properties",)

@@ -195,6 +195,10 @@ class Renderer:
         match field.type:
             case Listed():
                 return " = []"
+            case Mapped() if field.default == {}:
+                # Written even when it is empty (ELI-6). As a plain default it would be left out.
+                self.used.add("field")
+                return " = field(default_factory=lambda: {})"
             case Mapped():
                 return " = {}"
             case Nullable() | Named("Any"):

@@ -211,7 +211,7 @@ class ElicitationSchema(Model, frozen=True, kw_only=True):
 
     type: Lenient[ElicitationSchemaType] = field(default_factory=lambda: "object")
     title: Lenient[str | None] = None
-    properties: dict[str, ElicitationPropertySchema] = {}
+    properties: dict[str, ElicitationPropertySchema] = field(default_factory=lambda: {})
     required: list[str] | None = None
     description: Lenient[str | None] = None
     meta: Lenient[JsonObject | None] = None
