@@ -8,6 +8,7 @@ import pytest
 
 from roost.sidecar.conversation import Stage
 from roost.sidecar.turns import Turns
+from tests.sidecar.rig import Rig
 
 
 def stage() -> Stage:
@@ -124,3 +125,18 @@ def test_a_reset_may_say_why() -> None:
     ended = turns.ended()
     turns.reset("cancelled")
     assert ended.value == "cancelled"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_answered_prompt_and_an_answered_choice_leave_nothing_behind(version: int) -> None:
+    rig = Rig()
+    caller = rig.connect()
+    session = rig.create(caller, protocol_version=version).session_id
+    for _ in range(3):
+        rig.prompt(caller, session)
+        rig.request(caller, session, "session/set_mode", {"modeId": "code"})
+    found = rig.session(session)
+    assert found is not None
+    assert found.prompts == {}
+    assert found.choices == []
+    assert not found.is_busy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from roost.process.services import (
     ServiceLimits,
 )
@@ -23,6 +25,16 @@ async def test_a_window_is_told_to_the_command(services):
     assert (await run(services, "echo $COLUMNS $LINES", cols=100, rows=30))["output"] == "100 30\n"
     env = {"COLUMNS": "7"}
     assert (await run(services, "echo $COLUMNS $LINES", cols=100, rows=30, env=env))["output"] == "7 30\n"
+
+
+@pytest.mark.parametrize("size", [{"cols": 0}, {"rows": 0}, {"cols": -1}, {"rows": 1.5}, {"cols": "80"}])
+@pytest.mark.parametrize("method", ["terminal/create", "terminal/resize"])
+async def test_a_window_has_at_least_one_column_and_one_row(services, refusal, method, size):
+    made = {"command": "true"}
+    if method == "terminal/resize":
+        made = await services.handle("terminal/create", made)
+    assert (await refusal(services, method, {**made, **size})).code == -32602
+    assert await services.handle(method, {**made, "cols": 1, "rows": 1}) is not None
 
 
 async def test_without_a_window_a_command_finds_no_input_and_does_not_wait_for_any(services, refusal):
