@@ -21,6 +21,12 @@ async def test_input_reaches_a_command_that_has_a_window(make):
     assert (await services.handle("terminal/output", made))["output"] == "zwölf\n\ufffd\0"
 
 
+@pytest.mark.parametrize("size", [{"cols": 80}, {"rows": 24}])
+async def test_half_a_window_is_one(services, size):
+    made = await services.handle("terminal/create", {"command": "cat", **size})
+    assert await services.handle("terminal/write", {**made, "data": "x"}) == {}
+
+
 async def test_a_window_is_told_to_the_command(services):
     assert (await run(services, "echo $COLUMNS $LINES", cols=100, rows=30))["output"] == "100 30\n"
     env = {"COLUMNS": "7"}
