@@ -144,6 +144,23 @@ def test_a_package_whose_bin_is_a_link_is_run_all_the_same(house: House, served:
     assert run(house) == "agent b --acp\n"
 
 
+def test_a_package_that_has_its_agent_in_bin_already_keeps_it(house: House, served: Web) -> None:
+    served.pages["/a.tgz"] = tar_of(
+        {"dist/agent": PROGRAM, "bin/mine": link("bin/mine", tarfile.SYMTYPE, "../dist/agent")}
+    )
+    install(house, f"{served.url}/a.tgz")
+    assert run(house) == "agent b --acp\n"
+    assert os.readlink(house.root / "pkgs/mine/current/bin/mine") == "../dist/agent"
+
+
+def test_a_package_whose_bin_holds_something_else_of_that_name_needs_another(house: House, served: Web) -> None:
+    served.pages["/a.tgz"] = tar_of({"dist/agent": PROGRAM, "bin/mine": b"something else"})
+    with pytest.raises(CatalogueError, match="that is not its agent; choose another --name") as caught:
+        install(house, f"{served.url}/a.tgz")
+    assert caught.value.code == "exists"
+    assert not house.left_behind()
+
+
 def test_an_archive_that_is_too_long_is_a_limit(house: House, served: Web) -> None:
     served.pages["/a.tgz"] = b"x" * 100_001
     with pytest.raises(LimitError) as caught:

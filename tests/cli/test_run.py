@@ -104,7 +104,7 @@ def test_the_prompt_is_read_from_standard_input() -> None:
         (["run", "x", "y", "--protocol", "3"], "", "--protocol"),
         (["run", "x", "y", "--env", "=1"], "", "a variable needs a name"),
         (["run", "x", "y", "--env", "NO_SUCH_THING"], "", "there is no such variable here"),
-        (["run", "no-such-agent", "y"], "", "there is no agent 'no-such-agent', and no such program on PATH"),
+        (["run", "no-such-agent", "y"], "", "no such program on PATH; `roost agents` lists what can be run"),
         (
             ["run", "mistral-vibe", "y"],
             "",
