@@ -16,11 +16,18 @@ def plain_environment() -> dict[str, str]:
 
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process and its threads so far, to the nanosecond where the kernel tells."""
-    total = 0
+    return scheduled(pid)[0]
+
+
+def scheduled(pid: int) -> tuple[float, float]:
+    """Seconds that the threads of a process have run so far, and that they waited for a core though they had work."""
+    ran = waited = 0
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-            total += int(file.read().split()[0])
-    return total / 1e9
+            fields = file.read().split()
+        ran += int(fields[0])
+        waited += int(fields[1])
+    return ran / 1e9, waited / 1e9
 
 
 def rss_bytes(pid: int) -> int:
