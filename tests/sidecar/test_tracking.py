@@ -205,6 +205,24 @@ def test_without_an_option_and_a_value_nothing_is_tracked(params: Any) -> None:
     assert options_of(rig, me, session) == OPTIONS
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_turn_that_a_close_ends_is_over_in_the_journal(version: int) -> None:
+    """And not interrupted, as one that the daemon's end has cut."""
+    shelf = Shelf()
+    rig = Rig(lambda agent, message: message.get("method") == "session/prompt", journal=shelf)
+    me = rig.connect("me")
+    session = rig.create(me, protocol_version=version).session_id
+    rig.prompt(me, session)
+    if version == 2:
+        rig.agent.result({"id": 3}, {})
+        rig.agent.update(sessionUpdate="state_update", state="running")
+    rig.close(me, session)
+    assert shelf.sessions[session].closed
+    assert not shelf.sessions[session].turn_open
+    assert shelf.kinds(session).count("turn") == 1
+    assert json.loads(shelf.entries[session][-1].body)["stopReason"] == "cancelled"
+
+
 def v2(**limits: Any) -> tuple[Rig, int, str]:
     """A v2 session that is not kept, whose agent does nothing by itself."""
     rig = Rig(lambda agent, message: message.get("method") == "session/prompt", **limits)

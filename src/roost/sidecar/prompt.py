@@ -67,11 +67,11 @@ def session_request(context: Context, connection: Connection, request: AcpSessio
 def end_told(session: Session) -> Conversation[None]:
     """Waits until the end of a turn is kept and told: by an update, or by the answer to its prompt."""
     yield from session.caught_up()
-    if session.journal is not None:
+    if session.journal is not None and not session.link.launch.by_state:
         try:
             yield from session.journal.promise()
         except SidecarError:
-            pass  # whoever ended the turn is told so
+            pass  # whoever has sent the prompt is told so
 
 
 def keep_prompt(context: Context, session: Session, params: dict[str, msgspec.Raw]) -> Conversation[bytes | None]:

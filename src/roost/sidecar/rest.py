@@ -104,6 +104,8 @@ def close_session(
     else:
         if session.journal is not None:
             session.journal.change(closed=True)
+            if session.turns.busy and session.link.launch.by_state:  # no answer to its prompt will tell that it is over
+                session.turn_ended("cancelled")
         yield from end_session(context, session)
     key = key_of(connection.caller.name, request.session_id)
     context.secrets.pop(key, None)
