@@ -138,11 +138,11 @@ class ClientPlay:
 
     async def _kept(self, opening: Awaitable[Session]) -> None:
         session = await opening
-        self.sessions[session.session_id] = session
+        self.sessions[session.id] = session
 
     async def _prompt(self, session: Session, blocks: list[Json]) -> None:
         turn = session.prompt([v2.TextContent(text=block["text"]) for block in blocks])
-        self.turns.setdefault(session.session_id, []).append(turn)
+        self.turns.setdefault(session.id, []).append(turn)
         await turn.finished()
 
     async def _choose(self, session: Session, category: str, value: str) -> None:
