@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from roost.sidecar.gen.messages import (
@@ -209,3 +211,38 @@ def test_a_replay_on_resume_is_told_and_not_kept_again() -> None:
     rig.ask(me, AcpResumeSessionRequest(session, "echo", None, "", {}))
     assert updates(rig, me) == ["agent_message"]
     assert shelf.kinds(session)[count:] == ["resumed"]
+
+
+def test_what_an_agent_replays_when_it_is_woken_was_heard_before() -> None:
+    def replaying(agent: Agent, message: Json) -> bool:
+        if message.get("method") == "session/load":
+            agent.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "past"})
+        return False
+
+    rig, shelf, me = kept(replaying)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(me).session_id
+    rig.request(me, session, "_roost/sleep")
+    count = len(shelf.entries[session])
+    rig.request(me, session, "_x")
+    assert rig.agent.requests("session/load")
+    assert updates(rig, me) == []
+    assert shelf.kinds(session)[count:] == ["resumed"]
+
+
+@pytest.mark.parametrize("error", [(-32603, "broken", None), (-32000, "log in", None), (-32602, "bad", {"x": 1})])
+def test_an_agent_that_fails_to_wake_a_session_begins_it_anew_and_it_is_noted(error: tuple[int, str, Json]) -> None:
+    def failing(agent: Agent, message: Json) -> bool:
+        if message.get("method") != "session/load":
+            return False
+        agent.error(message, *error)
+        return True
+
+    rig, shelf, me = kept(failing)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(me).session_id
+    rig.request(me, session, "_roost/sleep")
+    asked = rig.request(me, session, "session/prompt", PROMPT)
+    assert rig.rpc(me, asked)["result"] == {"stopReason": "end_turn"}
+    assert json.loads(shelf.entries[session][0].body)["tier"] == "fallback"
+    assert any(error[1] in note.text and "starting over" in note.text for note in rig.notes)
