@@ -356,8 +356,9 @@ class Brain(Voice):
 
     # ---- what mischief needs
 
-    def later(self, act: Act) -> None:
-        self._later(act)
+    def soon(self, act: Act) -> None:
+        """Before anything else that it has to do."""
+        self._todo.appendleft(act)
 
     @property
     def hosts(self) -> list[Host]:

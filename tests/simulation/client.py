@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 NO_LIMIT = 1 << 30
+MOSTLY_YES = ("once", "once", "yes", "allow_once", "always", "no")
 REPLIES = ("once", "always", "reject", "reject_always", "yes", "no", "", "cancel")
 
 
@@ -156,7 +157,7 @@ class Client:
             return
         if self.hostile and random.random() < 0.5:
             hostility.something(self, random)
-        elif self._unanswered and random.random() < 0.6:
+        elif self._unanswered and random.random() < (0.9 if self.world.serves else 0.6):
             self._answer()
         elif random.random() < (0.1, 0.02)[bool(self._own)] or (not self._own and random.random() < 0.5):
             self.create()
@@ -182,7 +183,8 @@ class Client:
         random, (callback, _) = self.world.random, self.callbacks[number]
         reply: AcpCallbackResponse
         if isinstance(callback, AcpPermissionCallback) != (random.random() < 0.05):
-            reply = AcpPermissionCallbackResponse("permission", random.choice(REPLIES))
+            replies = MOSTLY_YES if self.world.serves else REPLIES
+            reply = AcpPermissionCallbackResponse("permission", random.choice(replies))
         else:
             reply = AcpHostRequestCallbackResponse(self._host_answer(callback))
         self.send(frames.CallbackResponse(number, encode_acp_callback_response(reply)))

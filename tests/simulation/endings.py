@@ -37,7 +37,7 @@ class Endings:
         busy = any(other.method in LETTING_GO for other in others)
         asked.logged_out = place in self.logged_out and not busy
         kept = session is not None and session.journal is not None and session.life is Life.LIVE
-        if session is not None and kept and self._ledger.is_bridged(session.link.process):
+        if session is not None and kept and session.link.v1 is not None:
             ability = {"session/close": "closes", "session/delete": "deletes", "auth/logout": "logs-out"}
             asked.bridged = payload.method in ability and not busy
             asked.emulated = asked.bridged and not self._world.can(session.link.process, ability[payload.method])

@@ -30,11 +30,11 @@ class Errands:
         choice = random.random()
         if choice < 0.15:
             return self._read()
-        if choice < 0.35:
+        if choice < 0.3:
             return self._write(self._path())
-        if choice < 0.5:
+        if choice < 0.55:
             return self._after_asking()
-        if choice < 0.65:
+        if choice < 0.7:
             return self._create(self._line())
         if choice < 0.85 and (self.terminals or random.random() < 0.2):
             return self._use_a_terminal()
@@ -97,7 +97,7 @@ class Errands:
             shows=subject,
         )
         for _ in range(random.choice((1, 1, 2))):
-            self._brain.later(what)
+            self._brain.soon(what)
         return key
 
     def _use_a_terminal(self) -> Any:

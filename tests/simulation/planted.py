@@ -18,7 +18,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "roost"
 PATIENCE = 1000
-TIMEOUT = 300.0
+SECONDS = 250.0  # no new schedule after that
+TIMEOUT = SECONDS + 50.0
 
 
 class Bug(NamedTuple):
@@ -27,6 +28,7 @@ class Bug(NamedTuple):
     file: str
     old: str
     new: str
+    about: str = ""  # which schedules are tried; all kinds, if nothing is said
 
 
 REPLY = "            self._context.emit(Reply(event.connection, event.request, outcome.response))\n"
@@ -154,6 +156,67 @@ BUGS = {
         "limits.input_close_grace if own_grace is None else own_grace",
         "limits.input_close_grace",
     ),
+    "a yes counts more than once": Bug(
+        "acp/bridge/agent_services.py", "            del turn.grants[index]\n", "", "services"
+    ),
+    "a yes is led elsewhere by a link": Bug(
+        "acp/bridge/grants.py", "(wish.plain and wish.asked in self.files)", "wish.asked in self.files", "services"
+    ),
+    "what is not refused is allowed": Bug(
+        "acp/bridge/agent_services.py",
+        "self._decide(token, option in (ALLOW_ONCE, ALLOW_ALWAYS))",
+        "self._decide(token, option != _REJECT)",
+        "services",
+    ),
+    "a yes is good after the end": Bug("sidecar/services.py", "allowed and self._over is None", "allowed", "services"),
+    "what was taken back is served": Bug(
+        "acp/bridge/agent_services.py",
+        "        self._bridge.emit(ServiceWithdrawn(token))\n",
+        "",
+        "services",
+    ),
+    "terminals outlive their agent": Bug(
+        "sidecar/closing.py", "    if services_over is not None:\n", "    if False:\n", "services"
+    ),
+    "an ended session's terminals go on": Bug(
+        "daemon/services.py",
+        "        await asyncio.gather(*(places[key].close() for key in ended))\n",
+        "",
+        "services",
+    ),
+    "terminals are read though their agent is not": Bug(
+        "daemon/driver.py", "            self._services.pause(command.process)\n", "            pass\n", "services"
+    ),
+    "a program may connect for an agent that is gone": Bug(
+        "daemon/mcp_relay.py", "                self._take_back(process, relay)\n", "                pass\n", "services"
+    ),
+    "programs are read though their agent is not": Bug(
+        "daemon/mcp_relay.py",
+        "            channel.pause_reading()\n\n    def _resume",
+        "            pass\n\n    def _resume",
+        "services",
+    ),
+    "what a program says early changes places": Bug(
+        "acp/bridge/mcp_connection.py",
+        "        for event in early:\n            self._pass_on(event)\n        self._flush()\n\n    def _refused",
+        "        for event in reversed(early):\n            self._pass_on(event)\n"
+        "        self._flush()\n\n    def _refused",
+        "services",
+    ),
+    "a program whose server refuses waits for ever": Bug(
+        "acp/bridge/mcp_connection.py",
+        "                self._answered(event, self._refusal)\n",
+        "                pass\n",
+        "services",
+    ),
+    "what is for one program is told to another": Bug(
+        "acp/bridge/mcp_connection.py",
+        "    def _flush(self) -> None:\n        for message in self._wire.drain():\n"
+        "            self._relays.bridge.emit(McpRelaySaid(self.channel, message))\n",
+        "    def _flush(self) -> None:\n        for message in self._wire.drain():\n"
+        "            self._relays.bridge.emit(McpRelaySaid(1, message))\n",
+        "services",
+    ),
     "an agent is asked for what it cannot do": Bug(
         "sidecar/restart.py", '    if link.quirks.resume == "transcript":\n', "    if False:\n"
     ),
@@ -181,6 +244,9 @@ def caught(bug: Bug) -> str:
             return f"NOT planted: its place in {bug.file} is there {text.count(bug.old)} times"
         place.write_text(text.replace(bug.old, bug.new))
         command = [sys.executable, "-m", "tests.simulation.run", "--from", "0", "--count", str(PATIENCE), "--first"]
+        command += ["--for", str(SECONDS)]
+        if bug.about:
+            command += ["--about", bug.about]
         environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
@@ -188,7 +254,7 @@ def caught(bug: Bug) -> str:
             return f"caught: it hangs for {TIMEOUT:g} s"
     failure = re.search(r"^seed (\d+): (.*)", done.stderr, re.MULTILINE)
     if failure is None:
-        return f"NOT caught by {PATIENCE} schedules"
+        return f"NOT caught: {done.stdout.strip()}"
     return f"seed {failure[1]}, after {int(failure[1]) + 1} schedules: {failure[2][:120]}"
 
 

@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, help="this many, whatever the seed says")
     parser.add_argument("--about", default="", choices=ABOUT, help="whatever the seed says")
     parser.add_argument("--count", type=int, help="that many schedules")
+    parser.add_argument("--for", type=float, dest="seconds", help="no more than that many seconds of them")
     parser.add_argument("--first", action="store_true", help="end with the first that fails")
     parser.add_argument("--from", type=int, dest="begin", help="from this seed on; otherwise from one nobody has seen")
     options = parser.parse_args()
@@ -28,9 +29,12 @@ def main() -> int:
         return 0
     first = time.time_ns() if options.begin is None else options.begin
     begun = time.monotonic()
-    failures = 0
+    failures = done = 0
     count = options.count or 1000
     for seed in range(first, first + count):
+        if options.seconds is not None and time.monotonic() - begun > options.seconds:
+            break
+        done += 1
         try:
             run(seed, about=options.about)
         except Exception as error:
@@ -39,7 +43,7 @@ def main() -> int:
             if options.first:
                 break
     took = time.monotonic() - begun
-    print(f"{count} schedules from {first} on in {took:.1f} s, {failures} failed")
+    print(f"{done} schedules from {first} on in {took:.1f} s, {failures} failed")
     return 1 if failures else 0
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.simulation.world import run
 
-# About 10 ms each, so half a minute in all; in parts, so that they share cores and one that fails names its part.
+# About 20 ms each, so less than a minute in all; in parts, so that they share cores and one that fails names its part.
 PARTS = 15
-SCHEDULES_PER_PART = 200
+SCHEDULES_PER_PART = 140
 
 
 @pytest.mark.parametrize("part", range(PARTS))
