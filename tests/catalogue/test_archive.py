@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from roost.catalogue.installed import find_installed
+from roost.catalogue.installed import with_record
 from roost.catalogue.registry import Registry, read_registry
 from roost.errors import CatalogueError, LimitError
 from roost.process.runtimes.base import RuntimeSettings
@@ -32,7 +32,7 @@ def install(house: House, archive: str, cmd: str = "./dist/agent", version: str 
 
 
 def run(house: House) -> str:
-    plan = find_installed(house.packages(), "mine").plan(
+    plan = with_record(house.packages().find("mine")).plan(
         cwd="/", own_env={"PATH": os.environ["PATH"]}, runtimes=Runtimes(RuntimeSettings())
     )
     return subprocess.run(plan.argv, env=plan.env, capture_output=True, text=True, check=True).stdout
@@ -44,7 +44,7 @@ def test_an_archive_is_compared_unpacked_and_run(house: House, served: Web, name
     served.pages[name] = tar_of(files) if name.endswith("gz") else zip_of(files)
     install(house, f"{served.url}{name}?token=geheim", sha256=hashlib.sha256(served.pages[name]).hexdigest())  # type: ignore[arg-type]
     assert run(house) == "agent b --acp\n"
-    record = find_installed(house.packages(), "mine").record
+    record = with_record(house.packages().find("mine")).record
     assert record is not None
     assert (record.kind, record.package) == ("binary", served.url + name)
     assert not house.left_behind()
@@ -111,7 +111,7 @@ def test_what_roost_writes_into_a_package_is_not_written_through_its_links(
     install(house, f"{served.url}/a.tgz")
     assert run(house) == "agent b --acp\n"
     assert (house.root / "pkgs/mine/current/dist/data").read_bytes() == b"{}"
-    assert find_installed(house.packages(), "mine").record is not None
+    assert with_record(house.packages().find("mine")).record is not None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.catalogue.installed import RECORD_NAME, find_installed, read_record
+from roost.catalogue.installed import RECORD_NAME, read_record, with_record
 from roost.errors import CatalogueError, LimitError, SidecarError
 from roost.process.runtimes.base import RuntimeSettings
 from roost.process.runtimes.registry import Runtimes
@@ -18,7 +18,7 @@ from tests.catalogue.rig import House, agent_folder, machine
 
 def run(house: House, name: str, *args: str) -> str:
     """What an installed agent says when it is started as a session would."""
-    plan = find_installed(house.packages(), name).plan(
+    plan = with_record(house.packages().find(name)).plan(
         cwd="/", own_env={"PATH": os.environ["PATH"]}, runtimes=Runtimes(RuntimeSettings())
     )
     return subprocess.run([*plan.argv, *args], env=plan.env, cwd=plan.cwd, capture_output=True, text=True).stdout
@@ -47,7 +47,7 @@ def test_a_folder_is_installed_as_the_reference_lays_packages_out(house: House, 
 def test_the_record_says_where_it_is_from(house: House, tmp_path: Path) -> None:
     folder = agent_folder(tmp_path / "mine")
     house.installer().install(str(folder), name="called")
-    found = find_installed(house.packages(), "called")
+    found = with_record(house.packages().find("called"))
     assert found.record == read_record(house.root / "pkgs/called/current")
     assert found.record is not None
     assert (found.record.kind, found.record.package, found.record.origin) == ("folder", str(folder), str(folder))
@@ -240,7 +240,7 @@ def test_a_disk_that_refuses_is_an_error_of_ours(tmp_path: Path) -> None:
 def test_a_record_that_is_damaged_counts_as_none_when_the_agent_is_run(house: House, tmp_path: Path) -> None:
     house.installer().install(str(agent_folder(tmp_path / "mine")))
     (house.root / "pkgs/mine/current" / RECORD_NAME).write_text("{")
-    assert find_installed(house.packages(), "mine").record is None
+    assert with_record(house.packages().find("mine")).record is None
     assert run(house, "mine") == "agent\n"
     with pytest.raises(CatalogueError):
         house.installer().update("mine")
@@ -253,7 +253,7 @@ def test_an_update_does_not_change_the_folder_of_what_runs_already(house: House,
     (tmp_path / "mine" / "own-python").chmod(0o755)
     folder = agent_folder(tmp_path / "mine", program="#!/usr/bin/env python3\n")
     house.installer().install(str(folder))
-    plan = find_installed(house.packages(), "mine").plan(
+    plan = with_record(house.packages().find("mine")).plan(
         cwd="/", own_env={"PATH": os.environ["PATH"]}, runtimes=Runtimes(RuntimeSettings())
     )
     assert plan.argv[0] == str(house.root / "pkgs/mine/1/venv/bin/python")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.catalogue.installed import find_installed
+from roost.catalogue.installed import with_record
 from roost.catalogue.npm import npm_program, split_npm
 from roost.catalogue.registry import read_registry
 from roost.errors import CatalogueError
@@ -25,7 +25,7 @@ needs_npm = pytest.mark.skipif(
 
 
 def run(house: House, name: str) -> str:
-    plan = find_installed(house.packages(), name).plan(
+    plan = with_record(house.packages().find(name)).plan(
         cwd="/", own_env={"PATH": os.environ["PATH"]}, runtimes=Runtimes(RuntimeSettings())
     )
     return subprocess.run(plan.argv, env=plan.env, cwd=plan.cwd, capture_output=True, text=True, check=True).stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.catalogue.installed import find_installed
+from roost.catalogue.installed import with_record
 from roost.catalogue.pypi import split_pypi
 from roost.errors import CatalogueError
 from roost.process.runtimes.base import RuntimeSettings
@@ -24,7 +24,7 @@ def wheels(tmp_path: Path) -> Path:
 
 
 def run(house: House, name: str) -> str:
-    plan = find_installed(house.packages(), name).plan(
+    plan = with_record(house.packages().find(name)).plan(
         cwd="/", own_env={"PATH": os.environ["PATH"]}, runtimes=Runtimes(RuntimeSettings())
     )
     return subprocess.run(plan.argv, env=plan.env, cwd=plan.cwd, capture_output=True, text=True, check=True).stdout

@@ -152,22 +152,6 @@ async def test_an_id_of_somebody_else_is_told_from_ones_own(store: Store) -> Non
     }
 
 
-async def test_a_prefix_finds_own_sessions_only(store: Store) -> None:
-    store.write([opened("abc"), opened("abd"), opened("ab"), opened("b%"), opened("abx", owner="you")])
-
-    async def found(prefix: str, limit: int = 10) -> list[str]:
-        return [one.session_id for one in await store.find("me", prefix, limit=limit)]
-
-    assert await found("abc") == ["abc"]
-    assert await found("ab") == ["ab"]
-    assert await found("a") == ["ab", "abc", "abd"]
-    assert await found("a", 2) == ["ab", "abc"]
-    assert await found("abx") == []
-    assert await found("%") == []
-    assert await found("\ud800") == []
-    assert len(await found("")) == 4
-
-
 async def test_stats_tell_what_there_is(store: Store) -> None:
     await durable(store, opened(), entry(1))
     await store.tidy()

@@ -208,7 +208,7 @@ async def test_sessions_of_an_older_journal_belong_to_their_callers(
     monkeypatch.setattr(sqlite_schema, "MIGRATIONS", latest)
     again = SqliteStore(path)
     await again.open()
-    assert [(found.session_id, found.name) for found in await again.find("you", "you/")] == [("you/b/c", "b/c")]
+    assert [(found.session_id, found.name) for found in await again.sessions("you")] == [("you/b/c", "b/c")]
     assert await again.session("me/a") is not None
     assert await again.session("a") is None
     await again.close()

@@ -107,7 +107,6 @@ async def answers(store: Store) -> dict[str, Any]:
         "histories": [await history(store, id_) for id_ in "ab"],
         "sessions": [await store.session(id_) for id_ in "ab"],
         "listed": [await store.sessions(owner) for owner in ("me", "you", None)],
-        "found": await store.find("me", ""),
         "keys": [await store.prompt_by_key(id_, key) for id_ in "ab" for key in ("k0", "k1", "k2")],
         "last": [await store.last_number(id_) for id_ in "ab"],
     }

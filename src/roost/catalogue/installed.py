@@ -18,7 +18,7 @@ import msgspec
 from roost.errors import CatalogueError
 from roost.process.base import SpawnPlan
 from roost.process.launch import plan_agent
-from roost.process.packages import Package, Packages
+from roost.process.packages import Package
 from roost.process.runtimes.registry import Runtimes
 from roost.process.runtimes.sniff import RUNTIME_KINDS, FileKind
 
@@ -103,12 +103,8 @@ class Installed:
         )
 
 
-def find_installed(packages: Packages, name: str) -> Installed:
-    """The agent of this name, as `Packages.find`, with its record. A record that cannot be read counts as none."""
-    return with_record(packages.find(name))
-
-
 def with_record(package: Package) -> Installed:
+    """The agent of this package. A record that cannot be read counts as none."""
     if package.folder is None:
         return Installed(package, None)
     try:

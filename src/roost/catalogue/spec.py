@@ -12,14 +12,12 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from roost.catalogue.entry import ENTRY_ID, is_version
 from roost.catalogue.npm import split_npm
 from roost.catalogue.pypi import split_pypi
 from roost.errors import CatalogueError
-
-_SCHEMES: Final = ("npm:", "pypi:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,3 @@ def parse_spec(text: str) -> Spec:
             f"{text!r} is neither an agent's name nor npm:PACKAGE, pypi:PACKAGE, a folder or a command line", "unknown"
         )
     return Spec("registry", name, version)
-
-
-def spec_text(spec: Spec) -> str:
-    """As it could be written, and is kept for updates."""
-    match spec.kind:
-        case "npm":
-            return f"npm:{spec.name}{f'@{spec.version}' if spec.version else ''}"
-        case "pypi":
-            return f"pypi:{spec.name}{f'=={spec.version}' if spec.version else ''}"
-        case "registry":
-            return f"{spec.name}{f'@{spec.version}' if spec.version else ''}"
-    return spec.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,6 @@ class Host:
         self._opening = 0
         self._takes_part: set[str] = set()  # sessions this program has opened, or sent a prompt to
         self._slow: set[Subscription] = set()
-        self._after_close: list[Callable[[], Awaitable[None]]] = []
         self.link = HostLink(self._heard, self._asked)
         self.link.ended.add_done_callback(self._lost)
         self.caller = ""
@@ -277,17 +276,11 @@ class Host:
 
     # ---- the end
 
-    def after_close(self, action: Callable[[], Awaitable[None]]) -> None:
-        self._after_close.append(action)
-
     async def close(self) -> None:
         """Ends the connection; sessions of an unnamed caller end with it."""
         await self.link.close()
         if self._mcp is not None:
             await self._mcp.close()
-        actions, self._after_close = self._after_close, []
-        for action in actions:
-            await action()
 
 
 async def _answer_request(handler: RequestHandler | None, callback: AcpHostRequestCallback) -> str | None:

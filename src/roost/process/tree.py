@@ -20,14 +20,6 @@ def tree_rss(pid: int) -> int:
     return sum(_rss(process.pid) for process in members(process_table(_NO_MARKS), pid))
 
 
-def tree_pss(pid: int) -> int:
-    """Bytes of the tree with every shared page divided among all that share it: what the machine would get back.
-
-    Linux only, elsewhere as `tree_rss`. Walks every page table: some milliseconds for a large process.
-    """
-    return sum(_pss(process.pid) for process in members(process_table(_NO_MARKS), pid))
-
-
 def members(table: Table, pid: int) -> list[Process]:
     """The process itself, its descendants, and whoever still lives in the session it opened; empty when it is gone."""
     if pid not in table:
@@ -52,18 +44,6 @@ def _rss(pid: int) -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
         return _rss_from_ps(pid) if sys.platform != "linux" else 0
-
-
-def _pss(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            for line in file:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    # Somebody else's process, a dead one, or a system without it.
-    return _rss(pid)
 
 
 def _rss_from_ps(pid: int) -> int:

@@ -6,17 +6,17 @@ import asyncio
 import contextlib
 import os
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 import msgspec
 
 from roost.errors import LimitError, StoreError
-from roost.sidecar.journal import AdoptSession, Change, DeleteSession, Entry, OpenSession, Restore, StoredSession
+from roost.sidecar.journal import AdoptSession, DeleteSession, Entry, OpenSession, Restore, StoredSession
 from roost.sidecar.naming import key_of
 from roost.store.archive_format import MAX_FILE_BYTES, MAX_LINE_BYTES, ArchiveReader, ArchiveWriter
-from roost.store.base import IMPORTING, Store
+from roost.store.base import IMPORTING, Store, written
 
 # Read and written at once.
 _PIECE_BYTES: Final = 1024 * 1024
@@ -72,7 +72,7 @@ async def import_session(store: Store, path: Path, owner: str) -> StoredSession:
         session_id = await _open_session(store, header, owner)
         try:
             await _restore(store, path, session_id)
-            await _write(store, [AdoptSession(session_id, owner)])
+            await written(store, [AdoptSession(session_id, owner)])
         except BaseException:
             store.write([DeleteSession(session_id)])
             raise
@@ -100,7 +100,7 @@ async def _open_session(store: Store, header: StoredSession, owner: str) -> str:
     for number in range(1, _NAMES + 1):
         session_id = key_of(owner, header.session_id if number == 1 else f"{header.session_id}-{number}")
         if await store.session(session_id) is None:
-            await _write(store, [OpenSession(msgspec.structs.replace(fresh, session_id=session_id))])
+            await written(store, [OpenSession(msgspec.structs.replace(fresh, session_id=session_id))])
             return session_id
     raise LimitError("_NAMES", _NAMES, f"session {header.session_id} was imported {_NAMES} times")
 
@@ -110,24 +110,8 @@ async def _restore(store: Store, path: Path, session_id: str) -> None:
     with await asyncio.to_thread(_open, path) as file:
         while piece := await asyncio.to_thread(_read_piece, file, reader):
             entries = [msgspec.structs.replace(entry, session_id=session_id) for entry in piece]
-            await _write(store, [Restore(session_id, tuple(entries))])
+            await written(store, [Restore(session_id, tuple(entries))])
     reader.finish()  # it is what was checked before
-
-
-async def _write(store: Store, changes: Sequence[Change]) -> None:
-    """Durable when it returns."""
-    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def done(error: StoreError | LimitError | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(error)
-
-    store.write(changes, done)
-    await future
 
 
 # --- files, on other threads ---

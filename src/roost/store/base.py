@@ -6,6 +6,7 @@ stream, a write with `done` is a promise.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Final, Protocol, TypeAlias
 
@@ -125,9 +126,6 @@ class Store(Protocol):
     async def holders(self, names: Collection[str]) -> list[Holder]:
         """Whose sessions have these ids, with their owners or with their agents; in no order, once or twice."""
 
-    async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
-        """The owner's sessions whose key begins so; one that is the key itself is the only one."""
-
     def pages(self, session_id: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[list[Entry]]:
         """The entries with larger numbers, in order, at most `limit`, in lists of bounded size; none of an unknown
         session. Entries written meanwhile may be included."""
@@ -154,6 +152,22 @@ class Store(Protocol):
 def place(session: StoredSession) -> Place:
     """Where a listing goes on after this session."""
     return (session.created_at, session.session_id)
+
+
+async def written(store: Store, changes: Sequence[Change]) -> None:
+    """`write`, durable when it returns. StoreError and LimitError as its `done` is given them."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def done(error: StoreError | LimitError | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    store.write(changes, done)
+    await future
 
 
 async def _one_by_one(pages: AsyncIterator[list[Entry]]) -> AsyncIterator[Entry]:

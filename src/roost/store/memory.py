@@ -315,17 +315,6 @@ class MemoryStore(Store):
             if name in wanted
         ]
 
-    async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
-        own = sorted(
-            session_id
-            for session_id, history in self._histories.items()
-            if history.session.owner == owner and session_id.startswith(prefix)
-        )
-        if prefix in own:
-            own = [prefix]
-        limit = max(0, min(limit, self._limits.sessions_page))
-        return [self._histories[session_id].stored() for session_id in own[:limit]]
-
     async def pages(self, session_id: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[list[Entry]]:
         self._reading[session_id] = self._reading.get(session_id, 0) + 1
         try:

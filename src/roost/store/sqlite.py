@@ -38,6 +38,7 @@ from roost.store.base import (
     StoreLimits,
     StoreStats,
     StoreWatcher,
+    written,
 )
 from roost.store.batches import Batch, Overflow, Report, size_of
 from roost.store.prompts import call_of
@@ -107,7 +108,7 @@ class SqliteStore(Store):
             changes.append(Append(Entry(session_id, last + 1, Kind.INTERRUPTED, body)))
             changes.append(ChangeSession(session_id, {"turn_open": False, "interrupted": True}))
         if changes:
-            await self._written_through(changes)
+            await written(self, changes)
         return [session_id for session_id, _, _ in interrupted]
 
     def _find_unfinished(self) -> tuple[list[tuple[str, int, object]], list[str]]:
@@ -126,20 +127,6 @@ class SqliteStore(Store):
             interrupted.append((session_id, last, None if prompt is None else call_of(body_of(db, *prompt))))
         imports = db.execute("SELECT session_id FROM sessions WHERE owner = ?", (IMPORTING,)).fetchall()
         return interrupted, [session_id for (session_id,) in imports]
-
-    async def _written_through(self, changes: Sequence[Change]) -> None:
-        future: asyncio.Future[None] = self._loop.create_future()
-
-        def done(error: StoreError | LimitError | None) -> None:
-            if future.done():
-                return
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
-
-        self.write(changes, done)
-        await future
 
     async def tidy(self) -> None:
         await self._call(self._writer.tidy)
@@ -273,10 +260,6 @@ class SqliteStore(Store):
     async def holders(self, names: Collection[str]) -> list[Holder]:
         await self._settle()
         return await self._reader.holders(names)
-
-    async def find(self, owner: str, prefix: str, *, limit: int = 2) -> list[StoredSession]:
-        await self._settle()
-        return await self._reader.find(owner, prefix, limit)
 
     async def pages(self, session_id: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[list[Entry]]:
         self._pins[session_id] = self._pins.get(session_id, 0) + 1

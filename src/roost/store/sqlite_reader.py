@@ -86,19 +86,6 @@ class Reader:
     async def holders(self, names: Collection[str]) -> list[Holder]:
         return await self._ask(lambda db: _holders(db, [name for name in names if _is_storable(name)]))
 
-    async def find(self, owner: str, prefix: str, limit: int) -> list[StoredSession]:
-        exact = await self._sessions(f"{_SESSIONS} WHERE session_id = ? AND owner = ?", prefix, owner)
-        if exact:
-            return exact
-        # U+10FFFF sorts after every character an id can go on with.
-        return await self._sessions(
-            f"{_SESSIONS} WHERE owner = ? AND session_id >= ? AND session_id < ? ORDER BY session_id LIMIT ?",
-            owner,
-            prefix,
-            f"{prefix}\U0010ffff",
-            max(0, min(limit, self._limits.sessions_page)),
-        )
-
     async def _sessions(self, query: str, *values: Any) -> list[StoredSession]:
         try:
             rows = await self._ask(lambda db: db.execute(query, values).fetchall())

@@ -33,7 +33,6 @@ SESSION_COLUMNS: Final = (
     "session_id, live_id, owner, launch, title, modes, config_options, capabilities, info, usage,"
     " last_number, turn_open, interrupted, closed, created_at, updated_at"
 )
-SESSION_FIELDS: Final = frozenset({"live_id", "title", "modes", "capabilities", "info", "usage"})
 PROGRESS_FIELDS: Final = frozenset({"turn_open", "interrupted", "closed"})
 ENTRY_COLUMNS: Final = "id, at, kind, first, body, parts"
 
