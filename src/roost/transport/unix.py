@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from roost.errors import TransportError
 from roost.transport.base import Listener
-from roost.transport.stream import StreamChannel
+from roost.transport.stream import SharedStreamChannel, StreamChannel
 
 # sun_path of unix(7) holds 108 bytes on Linux and 104 on macOS, a NUL included.
 _MAX_PATH_BYTES = 103
@@ -50,7 +50,7 @@ async def serve_unix(path: str, accept: Callable[[], Listener], *, limit: int, h
         sock = _bind(path)
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(
-            lambda: StreamChannel(accept(), limit=limit, high_water=high_water), sock=sock, backlog=_BACKLOG
+            lambda: SharedStreamChannel(accept(), limit=limit, high_water=high_water), sock=sock, backlog=_BACKLOG
         )
     except OSError as error:
         os.close(lock)
