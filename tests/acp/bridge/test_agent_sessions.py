@@ -158,6 +158,66 @@ def test_an_agent_that_resumes_is_asked_to() -> None:
     assert rig.updates()[0]["messageId"] == "mn1.1"  # its earlier ids are not known here
 
 
+CANNOT = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
+
+
+def test_an_agent_that_cannot_resume_whatever_it_says_loads_the_session() -> None:
+    """B-02: Qwen Code 0.15 is one. It is asked once; the next session is loaded at once."""
+    rig = opened(CANNOT)
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD})
+    refused = rig.asked()
+    rig.refuse(refused["id"], -32601, "Method not found")
+    loaded = rig.asked()
+    assert (loaded["method"], loaded["params"]) == ("session/load", refused["params"])
+    rig.update("old", chunk("past"))
+    rig.reply(loaded["id"], {})
+    [answer] = rig.north()
+    assert answer["result"] == {}
+    assert rig.bridge.losses.counts["emulated_resume"] == 1
+    assert rig.bridge.sessions["old"].roots == (CWD,)
+    rig.ask("session/resume", {"sessionId": "older", "cwd": CWD})
+    assert rig.asked()["method"] == "session/load"
+
+
+def test_a_session_that_is_open_is_there_for_an_agent_that_cannot_resume() -> None:
+    rig = opened(CANNOT)
+    rig.ask("session/resume", {"sessionId": "s1", "cwd": CWD})
+    rig.refuse(rig.asked()["id"], -32601)
+    [answer] = rig.north()
+    assert answer["result"] == {}
+    assert rig.south() == []
+
+
+def test_an_agent_that_can_do_neither_knows_no_such_session() -> None:
+    rig = opened({"sessionCapabilities": {"resume": {}}})
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD})
+    rig.refuse(rig.asked()["id"], -32601)
+    [answer] = rig.north()
+    assert answer["error"]["code"] == -32002
+    assert "old" not in rig.bridge.sessions
+
+
+@pytest.mark.parametrize("code", [-32603, -32002, -32000])
+def test_another_refusal_of_a_resume_is_the_answer(code: int) -> None:
+    rig = opened(CANNOT)
+    rig.ask("session/resume", {"sessionId": "old", "cwd": CWD})
+    rig.refuse(rig.asked()["id"], code)
+    [answer] = rig.north()
+    assert answer["error"]["code"] == code
+    assert rig.south() == []
+
+
+def test_a_resume_that_is_withdrawn_while_the_session_is_loaded_instead_is_withdrawn_there() -> None:
+    """B-32"""
+    rig = opened(CANNOT)
+    request = rig.ask("session/resume", {"sessionId": "old", "cwd": CWD})
+    rig.refuse(rig.asked()["id"], -32601)
+    loaded = rig.asked()
+    rig.north_sends({"method": "$/cancel_request", "params": {"requestId": request}})
+    [cancel] = rig.south()
+    assert cancel["params"] == {"requestId": loaded["id"]}
+
+
 def test_an_agent_that_replays_at_a_resume_is_not_shown_doing_so() -> None:
     """SES-17: known of an agent in the field. What it says of the present is told behind the answer."""
     rig = opened({"sessionCapabilities": {"resume": {}}}, nonce="n1")

@@ -72,6 +72,20 @@ def test_every_way_into_a_session_has_them(agent: Json, method: str, asked: str)
     rig.connect()
 
 
+def test_a_session_that_is_loaded_because_it_cannot_be_resumed_has_them() -> None:
+    """The agent says that it can, and refuses the method: the programs are for the second request then."""
+    rig = RelayRig({"loadSession": True, "sessionCapabilities": {"resume": {}}})
+    rig.ask("session/resume", {"sessionId": "s0", "cwd": CWD, "mcpServers": [CLOCK]})
+    rig.offer()
+    rig.refuse(rig.asked()["id"], -32601)
+    request = rig.asked()
+    assert (request["method"], request["params"]["mcpServers"]) == ("session/load", [PROGRAM])
+    assert rig.gather() == []
+    rig.reply(request["id"], {})
+    rig.north()
+    rig.connect()
+
+
 def test_a_program_that_cannot_be_fails_the_session_by_name() -> None:
     rig = RelayRig()
     rig.ask("session/new", {"cwd": CWD, "mcpServers": [CLOCK, NOTES]})

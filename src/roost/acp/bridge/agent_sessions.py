@@ -16,7 +16,7 @@ from roost.acp.bridge.payload import Json, as_object, invalid_params, parse_obje
 from roost.acp.v2.gen.methods import REQUESTS
 from roost.errors import RpcError
 from roost.rpc.events import Called
-from roost.rpc.messages import INTERNAL_ERROR, INVALID_REQUEST, RESOURCE_NOT_FOUND
+from roost.rpc.messages import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
 from roost.wire.decode import encode
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Sessions:
     def __init__(self, bridge: V1AgentBridge, requests: Requests) -> None:
         self._bridge = bridge
         self._requests = requests
+        self._lacks_resume = False  # whatever it says of itself
 
     def _setup(self, params: Json, *names: str) -> Json:
         """The parameters every way into a session has."""
@@ -104,7 +105,7 @@ class Sessions:
             if not self._requests.of_session("load"):
                 raise invalid_params("the agent cannot replay a session", ("replayFrom",))
             self._attach(request, params, "session/load", setup, "replay")
-        elif self._requests.of_session("resume"):
+        elif self._requests.of_session("resume") and not self._lacks_resume:
             # Some replay here too, though nobody asked (SES-17); of one that is open only what is new is told.
             self._attach(request, params, "session/resume", setup, "" if live and not live.closed else "swallow")
         elif live is not None:  # the agent has it still
@@ -145,6 +146,10 @@ class Sessions:
             if not was_known:
                 bridge.close_session(session)
                 del bridge.sessions[session.id]
+            if method == "session/resume" and error.code == METHOD_NOT_FOUND:
+                self._lacks_resume = True  # some say that they can, and cannot: it is done in another way
+                bridge.handle(self.resume, request, params)
+                return
             bridge.client.fail(request.token, error)
 
         try:

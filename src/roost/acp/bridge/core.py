@@ -210,7 +210,8 @@ class BridgeCore(ABC, Generic[Session]):
                 self.agent_settled(pending.token, event.result)
             else:
                 pending.failed(rpc_error(event.error))
-                self.agent_settled(pending.token, None)
+                if pending.token not in self.calls_of:  # else it is asked for in another way
+                    self.agent_settled(pending.token, None)
         elif isinstance(event, Called | Notified):
             params = parse_object(event.params)
             owner = params.get("sessionId")
