@@ -286,7 +286,9 @@ def test_a_turn_that_ends_in_time_is_not_watched_any_longer() -> None:
     rig.agent.update(sessionUpdate="state_update", state="running")
     rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
     rig.advance(10_000)
+    assert list(rig.agents) == ["acp-agent-1"]
     assert rig.agent.requests("session/cancel") == []
+    assert rig.notes == []
     rig.close(caller, session)
     rig.assert_nothing_left()
 

@@ -95,4 +95,6 @@ def test_case_035_the_derived_option_of_opencode_cannot_be_changed() -> None:
     ],
 )
 def test_case_036_nothing_is_derived_without_a_current_model_or_a_valid_one(models: Any, count: int) -> None:
-    assert len(created(answering(new={"sessionId": "s", "models": models})).config_options) == count
+    derived = created(answering(new={"sessionId": "s", "models": models})).config_options
+    assert len(derived) == count
+    assert all(("currentValue" in json.loads(option)) is ("currentModelId" in models) for option in derived)
