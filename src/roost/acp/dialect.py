@@ -43,6 +43,7 @@ class Dialect:
         return _received(self._notifications.get(name), receiver)
 
     def is_request(self, name: str) -> bool:
+        """Whether the method is a request, and maybe a notification too."""
         return name in self._requests
 
     def is_notification(self, name: str) -> bool:

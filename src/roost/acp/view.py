@@ -120,14 +120,17 @@ class SessionView:
 
     @property
     def tool_calls(self) -> dict[str, ToolCall]:
+        """Tool calls by id, in the order they first appeared."""
         return {entry.tool_call_id: entry for entry in self.timeline if isinstance(entry, ToolCall)}
 
     @property
     def terminals(self) -> dict[str, Terminal]:
+        """Terminals by id, in the order they first appeared."""
         return {entry.terminal_id: entry for entry in self.timeline if isinstance(entry, Terminal)}
 
     @property
     def plans(self) -> dict[str, Plan]:
+        """Plans by id, in the order they first appeared."""
         return {entry.plan_id: entry for entry in self.timeline if isinstance(entry, Plan)}
 
     @property
@@ -136,10 +139,12 @@ class SessionView:
         return [entry.update for entry in self.timeline if isinstance(entry, OtherUpdate)]
 
     def message(self, kind: MessageKind, message_id: str) -> Message | None:
+        """The message or thought of that id; None when there is none, or it was dropped."""
         entry = self._entries.get((kind, message_id))
         return entry if isinstance(entry, Message) else None
 
     def tool_call(self, tool_call_id: str) -> ToolCall | None:
+        """The tool call of that id; None as for `message`."""
         entry = self._entries.get(("tool_call", tool_call_id))
         return entry if isinstance(entry, ToolCall) else None
 
@@ -149,6 +154,7 @@ class SessionView:
         return entry if isinstance(entry, Terminal) else None
 
     def plan(self, plan_id: str) -> Plan | None:
+        """The plan of that id; None as for `message`."""
         entry = self._entries.get(("plan", plan_id))
         return entry if isinstance(entry, Plan) else None
 
@@ -226,6 +232,7 @@ class SessionView:
         self._weight += entry.weight
 
     def add_other(self, update: Unknown) -> OtherUpdate:
+        """An entry for an update this version does not know (FWD-7)."""
         entry = OtherUpdate(update)
         self.add(("other", self._next_position), entry)
         self.gain(entry, weigh(update))

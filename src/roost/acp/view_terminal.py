@@ -69,10 +69,12 @@ class Terminal:
 
     @property
     def dropped(self) -> int:
+        """How many bytes, of those received, are not retained any more."""
         return self.received - len(self._data)
 
     @property
     def has_exited(self) -> bool:
+        """Whether the command has ended, however little is known about how (TRM-7)."""
         return self.exit_status is not None
 
     @property

@@ -40,10 +40,13 @@ async def connect(
     token: str | None = None,
     client: str | None = None,
 ) -> AsyncIterator[Host]:
-    """A host at a running daemon. `caller`: a name, so that the sessions outlive this connection.
+    """A host at a running daemon.
 
-    Raises TransportError when no daemon listens at `socket` (default: `default_socket()`), SidecarError when it
-    refuses.
+    `caller`: a name, so that the sessions outlive this connection and are found again. `token`: for a daemon that asks
+    for one. `client`: what this program calls itself.
+
+    Raises TransportError when no daemon listens at `socket` (default: `default_socket()`) or it does not answer,
+    SidecarError when it refuses.
     """
     host = Host(choose_runtime)
     limit = Limits().max_frame_bytes + ENVELOPE_ALLOWANCE
@@ -104,6 +107,7 @@ async def attach(daemon: Daemon, *, caller: str | None = None, client: str | Non
 
 
 async def greet(host: Host, *, caller: str | None, token: str | None, client: str | None) -> None:
+    """Introduces a host to its daemon. TransportError: no answer within GREETING_TIMEOUT. SidecarError: it refuses."""
     name = client or f"roost-python/{roost.__version__}"
     welcome = await host.link.greet(client=name, caller=caller, token=token, patience=GREETING_TIMEOUT)
     host.caller, host.server = welcome.caller, welcome.server

@@ -33,6 +33,7 @@ class Notification:
 
     @property
     def method(self) -> str:
+        """The ACP method; empty when the message has none."""
         method = self.message.get("method")
         return method if isinstance(method, str) else ""
 
@@ -82,6 +83,7 @@ HostEvent = Notification | Stderr | AgentExited
 
 
 def host_event(event: AcpEvent) -> HostEvent:
+    """An event of the sidecar protocol as a host's reader gets it."""
     match event:
         case AcpSessionEvent(session_id=session_id, notification=text):
             return Notification(session_id, text)
@@ -113,6 +115,7 @@ class PermissionRequest:
 
     @property
     def options(self) -> list[dict[str, Any]]:
+        """What can be chosen: JSON objects with `optionId`, `name` and `kind`. What is no object is left out."""
         options = self.params.get("options")
         return [option for option in options if isinstance(option, dict)] if isinstance(options, list) else []
 
@@ -126,6 +129,7 @@ class PermissionRequest:
 
     @property
     def tool_call(self) -> dict[str, Any]:
+        """The tool call it is about, as a JSON object; empty when it is about none."""
         subject = self.params.get("subject")
         for holder in (self.params, subject if isinstance(subject, dict) else {}):
             if isinstance(holder.get("toolCall"), dict):
@@ -144,14 +148,17 @@ class PermissionRequest:
 
     @property
     def paths(self) -> list[str]:
-        """The files it is about."""
+        """The files it is about, as the agent writes them."""
         locations = self.tool_call.get("locations")
         entries = locations if isinstance(locations, list) else []
         return [entry["path"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("path"), str)]
 
 
 class HostRequest:
-    """Anything else an agent asks its client: files, terminals, elicitations, extensions."""
+    """Anything else an agent asks its client: files, terminals, elicitations, extensions.
+
+    `message` is the whole JSON-RPC request. What the handler returns is the result; RpcError becomes the error.
+    """
 
     def __init__(self, session_id: str, request: str) -> None:
         self.session_id = session_id
@@ -160,9 +167,11 @@ class HostRequest:
 
     @property
     def method(self) -> str:
+        """The ACP method; empty when the message has none."""
         return str(self.message.get("method", ""))
 
     @property
     def params(self) -> dict[str, Any]:
+        """The params, as a JSON object; empty when they are none."""
         params = self.message.get("params")
         return params if isinstance(params, dict) else {}

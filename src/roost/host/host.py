@@ -46,7 +46,11 @@ CAPABILITIES: dict[int, dict[str, Any]] = {1: {}, 2: {}}
 
 
 class Host:
-    """Made by `connect` and `embedded`; an async context manager. `caller` is the name its sessions belong to."""
+    """Made by `connect` and `embedded`; an async context manager. `caller` is the name its sessions belong to.
+
+    Every call may raise SidecarError (the daemon refused), LimitError (`requests_per_connection`: too many at once),
+    RemoteProtocolError (its answer is malformed), and what ended the connection: ConnectionClosed, TransportError.
+    """
 
     def __init__(self, choose_runtime: Callable[[AcpAgentEntry], AcpRuntimeKind]) -> None:
         self._choose_runtime = choose_runtime
@@ -84,7 +88,7 @@ class Host:
     # ---- requests
 
     async def request(self, payload: AcpRequest, arrived: Callable[[], None] | None = None) -> AcpResponse:
-        """One request of the sidecar protocol, raw. Raises SidecarError for an AcpErrorResponse.
+        """One request of the sidecar protocol, raw. SidecarError for an AcpErrorResponse.
 
         `arrived` is called when the answer comes in, before what came after it.
         """
@@ -166,7 +170,11 @@ class Host:
         on_permission: PermissionHandler | None = None,
         on_request: RequestHandler | None = None,
     ) -> Session:
-        """Brings a session back that is not live; `resume_mode` of what comes back says how."""
+        """Brings a session back that is not live; `resume_mode` of what comes back says how.
+
+        `cwd` is absolute. `transcript_path`: where a new agent can read what was said, when none can load the session.
+        `env`: variables for the agent. Handlers as for `create_session`.
+        """
         request = AcpResumeSessionRequest(session_id, agent, transcript_path, cwd, dict(env or {}))
         self._opening += 1
         try:
@@ -215,6 +223,7 @@ class Host:
             self._early_bytes = 0
 
     def forget(self, session: Session) -> None:
+        """The session is over: nothing of it is expected any more."""
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
             self._takes_part.discard(session.id)
@@ -261,10 +270,12 @@ class Host:
         return AcpPermissionCallbackResponse(callback.permission_id, reply)
 
     def slow(self, subscription: Subscription) -> None:
+        """A reader is behind: the daemon is not read until `fast` was called for every such reader."""
         self._slow.add(subscription)
         self.link.pause()
 
     def fast(self, subscription: Subscription) -> None:
+        """A reader has caught up, or is gone."""
         self._slow.discard(subscription)
         if not self._slow:
             self.link.resume()

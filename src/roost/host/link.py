@@ -187,10 +187,12 @@ class HostLink:
         return response
 
     def pause(self) -> None:
+        """Reads nothing until `resume`."""
         if self._channel is not None:
             self._channel.pause_reading()
 
     def resume(self) -> None:
+        """Reads again."""
         if self._channel is not None:
             self._channel.resume_reading()
 
@@ -199,6 +201,7 @@ class HostLink:
             self._channel.send(encode_length_frame(encode_frame(frame)))
 
     async def close(self) -> None:
+        """Ends the connection; open requests fail with ConnectionClosed."""
         if self._channel is not None:
             self._channel.close()
             await asyncio.wait([self.ended], timeout=1.0)

@@ -75,7 +75,7 @@ class Session:
         return bool(result.get("cancelled"))
 
     async def request(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        """Any ACP method, as it is; `sessionId` is filled in. Raises RpcError with the agent's error."""
+        """Any ACP method, as it is; `sessionId` is filled in. RpcError: the agent's error."""
         return await self._request(method, params)
 
     async def _request(
@@ -91,11 +91,12 @@ class Session:
         return message.get("result")
 
     async def set_mode(self, mode: str) -> None:
-        """ACP v1: switches the session's mode."""
+        """ACP v1: switches the session's mode; `modes` is up to date after. RpcError: the agent refuses."""
         await self.request("session/set_mode", {"modeId": mode})
         await self.refresh()
 
     async def set_config_option(self, option: str, value: str | bool) -> None:
+        """Changes a setting of the agent; `config_options` is up to date after. RpcError: the agent refuses."""
         params: dict[str, Any] = {"configId": option, "value": value}
         if self.protocol_version >= 2:
             params["type"] = "boolean" if isinstance(value, bool) else "id"
@@ -114,7 +115,7 @@ class Session:
         self.take(await self.state())
 
     async def close(self) -> None:
-        """Ends the session and its agent."""
+        """Ends the session and its agent. SidecarError: the daemon does not know it, and then it is not ended here."""
         await self._host.request(AcpCloseSessionRequest(self.id))
         self.ended()
 
@@ -128,6 +129,7 @@ class Session:
         return self.subscribe()
 
     def subscribe(self) -> Subscription:
+        """The queue behind `events`."""
         subscription = Subscription(self._host.slow, self._host.fast)
         self._subscriptions.append(subscription)
         backlog, self._backlog = self._backlog, None
@@ -136,11 +138,13 @@ class Session:
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
+        """Ends a reader."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
         subscription.close()
 
     def put(self, event: HostEvent) -> None:
+        """Gives an event to every reader, and keeps it for the first while there is none."""
         if self._backlog is not None:
             self._backlog_bytes += weight(event)
             if self._backlog_bytes <= QUEUE_BYTES:
@@ -149,6 +153,7 @@ class Session:
             subscription.put(event)
 
     def ended(self, error: Exception | None = None) -> None:
+        """The session is closed, or, with an error, the connection is over: readers get what is queued, then that."""
         for subscription in self._subscriptions:
             subscription.end(error)
         self._host.forget(self)

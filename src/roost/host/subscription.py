@@ -29,6 +29,7 @@ class Subscription:
         self._error: Exception | None = None
 
     def put(self, event: HostEvent) -> None:
+        """An event has come. None is dropped: over QUEUE_BYTES the daemon is not read until the reader is near."""
         if self._ended:
             return
         self._queue.append(event)

@@ -53,6 +53,7 @@ class Turn:
 
     @property
     def stop_reason(self) -> str | None:
+        """Why it ended, as the agent says; None while it goes on, and when the agent did not say."""
         return None if self.outcome is None else self.outcome.stop_reason
 
     @property

@@ -365,6 +365,7 @@ class Agent:
         return registered + [command for command in session.commands if command.name not in self._commands]
 
     async def session_opened(self, session: AgentSession, origin: str) -> None:
+        """Calls the session hook. RpcError: the author refuses the session."""
         if self._opened is not None:
             await self._opened(session, origin)
 
@@ -373,6 +374,7 @@ class Agent:
             await self._closed(session)
 
     async def config_changed(self, session: AgentSession, config_id: str) -> None:
+        """Calls the config hook. RpcError: the author refuses the value."""
         if self._configured is not None:
             await self._configured(session, config_id)
 

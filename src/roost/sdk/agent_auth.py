@@ -109,6 +109,7 @@ class AuthMethods:
 
 
 def id_of(method: v2.AuthMethod) -> str:
+    """The id of a login method, of a kind that is not known too."""
     if isinstance(method, v2.Unknown):
         value = method.value().get("methodId")
         return value if isinstance(value, str) else ""

@@ -38,6 +38,7 @@ class ConfigOptions:
         raise KeyError(config_id)
 
     def get(self, config_id: str, default: Value | None = None) -> Value | None:
+        """The current value of an option; `default` where there is no such option, or it is of an unknown kind."""
         try:
             return self[config_id]
         except KeyError:

@@ -45,6 +45,7 @@ class AgentNesSession:
         self._next_id = 0
 
     def new_suggestion_id(self) -> str:
+        """An id that no other suggestion of this session has."""
         self._next_id += 1
         return f"sug-{self._next_id}"
 
@@ -107,6 +108,7 @@ class Suggestions:
         self.saved: Callable[[AgentNesSession, TextDocument], Any] | None = None
 
     def capabilities(self) -> v2.NesCapabilities:
+        """What is advertised: the events and the context that were asked for."""
         events = v2.NesDocumentEventCapabilities(
             did_open=v2.NesDocumentDidOpenCapabilities() if self.documents else None,
             did_change=v2.NesDocumentDidChangeCapabilities(sync_kind=self.documents) if self.documents else None,

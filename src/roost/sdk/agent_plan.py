@@ -34,12 +34,15 @@ class AgentPlan:
         await self._session.update(v2.PlanUpdate(plan=v2.PlanItems(plan_id=self.plan_id, entries=list(self.entries))))
 
     async def start(self, index: int) -> None:
+        """This entry is being worked on. IndexError: there is none of that number."""
         await self.mark(index, v2.PlanEntryStatus.IN_PROGRESS)
 
     async def complete(self, index: int) -> None:
+        """This entry is done. IndexError as for `start`."""
         await self.mark(index, v2.PlanEntryStatus.COMPLETED)
 
     async def cancel(self, index: int) -> None:
+        """This entry will not be done. IndexError as for `start`."""
         await self.mark(index, v2.PlanEntryStatus.CANCELLED)
 
     async def abandon(self) -> None:
@@ -51,11 +54,12 @@ class AgentPlan:
         await self.show()
 
     async def mark(self, index: int, status: str) -> None:
-        """Sets an entry's status (see PlanEntryStatus)."""
+        """Sets an entry's status (see PlanEntryStatus). IndexError as for `start`."""
         self.entries[index] = _with_status(self.entries[index], status)
         await self.show()
 
     async def add(self, *entries: str | v2.PlanEntry) -> None:
+        """Puts entries at the end; a text is one that is pending."""
         self.entries += [self._entry(entry) for entry in entries]
         await self.show()
 

@@ -81,6 +81,7 @@ class AgentSession:
 
     @property
     def title(self) -> str | None:
+        """What the session is called; None while it has no name."""
         return self._history.view.title
 
     @property

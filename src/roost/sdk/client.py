@@ -104,10 +104,12 @@ class Client:
 
     @property
     def is_open(self) -> bool:
+        """Whether there is a connection, and the agent at its other end."""
         return self._link is not None and not self._link.connection.is_over
 
     @property
     def limits(self) -> ClientLimits:
+        """The bounds and durations it was made with."""
         return self.options.limits
 
     @property
@@ -275,7 +277,7 @@ class Client:
         raise LimitError("list_pages", self.limits.list_pages)
 
     async def list_page(self, cwd: str | None = None, cursor: str | None = None) -> v2.ListSessionsResponse:
-        """One page of the sessions; `next_cursor` is None on the last. Cursors are not to be kept (SES-13)."""
+        """One page of the sessions; `next_cursor` is None on the last. Cursors are not to be kept (SES-13, SES-16)."""
         return await self.call_gated(v2.ListSessionsRequest(cwd=cwd, cursor=cursor))
 
     async def delete_session(self, session_id: str, *, meta: JsonObject | None = None) -> None:
@@ -371,6 +373,7 @@ class Client:
         return session
 
     def forget_nes(self, session_id: str) -> None:
+        """A suggestion session is closed."""
         self._nes.pop(session_id, None)
 
     # ---- for finding out

@@ -50,6 +50,7 @@ class FormQuestion(_Scope):
 
     @property
     def defaults(self) -> dict[str, Any]:
+        """What the fields start with, by name; fields without a default are not in it."""
         return defaults_of(self.schema)
 
     @property

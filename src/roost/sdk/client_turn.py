@@ -38,6 +38,7 @@ class TurnEnd(Struct, frozen=True):
 
     @property
     def was_cancelled(self) -> bool:
+        """Whether the agent says that it was cancelled, by whomever."""
         return self.stop_reason == v2.StopReason.CANCELLED
 
 
@@ -68,6 +69,7 @@ class ClientTurn:
 
     @property
     def is_over(self) -> bool:
+        """Whether it has ended or failed: awaiting it does not wait any more."""
         return self._end.done()
 
     async def wait(self) -> None:

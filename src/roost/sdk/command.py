@@ -35,6 +35,7 @@ class CommandResult(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
+        """Whether it ended by itself with code 0."""
         return self.exit_code == 0
 
 

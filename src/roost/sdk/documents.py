@@ -37,6 +37,7 @@ class OpenDocument:
 
     @property
     def uri(self) -> str:
+        """The URI it was opened under."""
         return self._content.uri
 
     @property
@@ -46,6 +47,7 @@ class OpenDocument:
 
     @property
     def text(self) -> str:
+        """The text as it is now, with every change in it."""
         return self._content.text or ""
 
     # ---- changes
@@ -124,6 +126,7 @@ class OpenDocument:
         return self._content.position(offset)
 
     def range(self, start: int, end: int) -> v2.Range:
+        """The range between two places in the text, as the agent counts."""
         return self._content.range(start, end)
 
     def offset(self, position: v2.Position) -> int:
@@ -174,4 +177,5 @@ class DocumentBudget:
         self._sizes[id(document)] = size
 
     def release(self, document: object) -> None:
+        """The document is closed; its text does not count any more."""
         self._sizes.pop(id(document), None)

@@ -47,6 +47,7 @@ class Elicited(Struct, frozen=True):
 
     @property
     def accepted(self) -> bool:
+        """Whether the user said yes, for a form with values that pass its check (ELI-10)."""
         return self.action is Action.ACCEPTED
 
     def __bool__(self) -> bool:

@@ -40,7 +40,8 @@ class McpEndpoint(Protocol):
     async def request(self, method: str, params: JsonObject | None) -> Any:
         """Answers with any JSON. RpcError is what the agent gets, code and all; cancelled when the agent gives up."""
 
-    async def notify(self, method: str, params: JsonObject | None) -> None: ...
+    async def notify(self, method: str, params: JsonObject | None) -> None:
+        """Hears a notification of the agent. Calls begin in the order of the messages, and run beside each other."""
 
     async def close(self) -> None:
         """The connection is over."""
@@ -49,9 +50,11 @@ class McpEndpoint(Protocol):
 class McpLink(Protocol):
     """How the agent that has opened a connection is reached."""
 
-    async def call(self, request: v2.MessageMcpRequest) -> Any: ...
+    async def call(self, request: v2.MessageMcpRequest) -> Any:
+        """Asks the agent. Raises as `Connection.call` does."""
 
-    async def tell(self, notification: v2.MessageMcpNotification) -> None: ...
+    async def tell(self, notification: v2.MessageMcpNotification) -> None:
+        """Tells the agent."""
 
 
 class McpConnection:
@@ -96,6 +99,7 @@ class McpHost:
 
     @property
     def connections(self) -> list[McpConnection]:
+        """The connections that are open now, of all sessions."""
         return list(self._connections.values())
 
     def offer(self, name: str, server: McpServer, *, meta: JsonObject | None = None) -> v2.McpServerAcp:
@@ -132,6 +136,7 @@ class McpHost:
     # ---- what the agent does
 
     async def connect(self, link: McpLink, request: v2.ConnectMcpRequest) -> v2.ConnectMcpResponse:
+        """Opens the connection an agent asks for (MCP-2)."""
         known = None if self._is_over else self._servers.get(request.server_id)
         if known is None:  # MCP-2
             raise RpcError(INVALID_PARAMS, "Invalid params: no such MCP server", {"path": "serverId"})
@@ -154,6 +159,7 @@ class McpHost:
         return v2.ConnectMcpResponse(connection_id=connection.connection_id)
 
     def asked(self, request: v2.MessageMcpRequest) -> asyncio.Task[Any]:
+        """Has the endpoint of a connection answer; the task is that answer."""
         connection, endpoint = self._require(request.connection_id)
         work = asyncio.ensure_future(endpoint.request(request.method, request.params))
         connection.work.add(work)
@@ -161,6 +167,7 @@ class McpHost:
         return work
 
     def told(self, notification: v2.MessageMcpNotification) -> None:
+        """Has the endpoint of a connection hear a notification."""
         # A task each, started in the order of the messages, as requests are: `initialized` is there before what
         # follows it, whatever else this client is busy with.
         connection = self._connections.get(notification.connection_id)
@@ -176,6 +183,7 @@ class McpHost:
         work.add_done_callback(_log_failure)
 
     async def disconnect(self, request: v2.DisconnectMcpRequest) -> None:
+        """The agent closes a connection."""
         connection, _ = self._require(request.connection_id)
         await asyncio.shield(self._close(connection))  # who asked may be gone before it is done
 

@@ -66,9 +66,11 @@ class NesSession:
         return document
 
     def account(self, document: OpenDocument, size: int) -> None:
+        """Counts a document's text, of `size` characters from now on. LimitError (`document_chars`): too much."""
         self._budget.account(document, size)
 
     def close_document(self, document: OpenDocument) -> None:
+        """The document is closed; its URI may be opened again."""
         self._budget.release(document)
         self.documents.pop(document.uri, None)
 

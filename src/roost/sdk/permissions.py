@@ -45,6 +45,7 @@ class Permission(Struct, frozen=True):
 
     @property
     def allowed(self) -> bool:
+        """Whether it is a yes: an offered option was chosen, and it is of an allow kind (PER-5)."""
         return self.option is not None and self.option.kind in _ALLOWING
 
     @property

@@ -110,7 +110,11 @@ class Session:
         return self._is_cancelling
 
     def updates(self) -> UpdateStream:
-        """The updates from now on, typed, in order, until the session ends; what is replayed goes to the view alone."""
+        """The updates from now on, typed, in order, until the session ends; what is replayed goes to the view alone.
+
+        Reading raises LimitError (`waiting_updates`, `waiting_update_bytes`) when the reader was far too slow, and
+        ConnectionClosed or AgentExited when the agent is gone; what had come before is read first.
+        """
         self.require_open()
         return UpdateStream(self.subscribe())
 
@@ -230,21 +234,26 @@ class Session:
             self._change(self.view.state_update)
 
     def subscribe(self) -> UpdateQueue:
+        """The queue behind `updates`: it lets go of itself when it is finished."""
         queue = UpdateQueue(self.link.connection, self.client.limits, self.queues.remove)
         self.queues.append(queue)
         return queue
 
     def begin(self, turn: ClientTurn, tracked: TrackedTurn) -> None:
+        """A prompt was sent."""
         self._tracker.send(tracked)
         self._turns.add(turn)
 
     def grant(self, tracked: TrackedTurn) -> None:
+        """The agent has accepted that prompt."""
         self._tracker.accept(tracked)
 
     def drop(self, tracked: TrackedTurn) -> None:
+        """That prompt was refused or taken back: no idle is its end."""
         self._tracker.drop(tracked)
 
     def leave(self, turn: ClientTurn) -> None:
+        """The turn is over, whatever came of it."""
         self._turns.discard(turn)
 
     def end(self, error: Exception | None) -> None:

@@ -64,6 +64,7 @@ class Turn:
 
     @property
     def prompt(self) -> list[v2.ContentBlock]:
+        """The prompt's blocks: text, links, and whatever of the rest the agent accepts (PRM-1)."""
         return self.request.prompt
 
     @property
@@ -246,6 +247,7 @@ class Turn:
     # ---- its life, run by the queue
 
     def start(self, answer: Callable[[Turn], Awaitable[str | None]]) -> None:
+        """Begins the author's coroutine, as a task."""
         self._task = asyncio.ensure_future(answer(self))
 
     def cancel(self, grace: float) -> None:
@@ -297,14 +299,17 @@ class Turn:
         self.is_over = True
 
     def tool_opened(self, call: AgentToolCall) -> None:
+        """What is said after a tool call is another message, and the call is closed with the turn at the latest."""
         self.new_message()
         self._tools[call.id] = call
 
     def tool_closed(self, call: AgentToolCall) -> None:
+        """What is said from here on is another message."""
         self.new_message()
         self._tools.pop(call.id, None)
 
     def require_open(self) -> None:
+        """LocalProtocolError: the turn is over."""
         if self.is_over:
             raise LocalProtocolError("this turn is over")
 

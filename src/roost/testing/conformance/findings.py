@@ -53,10 +53,12 @@ class Report(Struct, frozen=True, kw_only=True):
     """Why there was nothing to check: it could not be started, or speaks another version of the protocol."""
 
     def count(self, status: Status) -> int:
+        """How many checks ended so."""
         return sum(result.status == status for result in self.results)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """Everything that was found, check by check."""
         return tuple(finding for result in self.results for finding in result.findings)
 
     @property

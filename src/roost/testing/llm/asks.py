@@ -28,6 +28,7 @@ class Tool:
 
     @property
     def properties(self) -> dict[str, Json]:
+        """The schemas of its arguments, by name."""
         found = self.schema.get("properties")
         return (
             {name: each for name, each in found.items() if isinstance(each, Mapping)} if isinstance(found, dict) else {}
@@ -35,6 +36,7 @@ class Tool:
 
     @property
     def required(self) -> list[str]:
+        """The arguments it has to have."""
         found = self.schema.get("required")
         return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
@@ -52,6 +54,7 @@ class Ask:
     shape: Json | None = None
 
     def offers(self, name: str) -> bool:
+        """Whether the model was given a tool of that name."""
         return any(tool.name == name for tool in self.tools)
 
     @property

@@ -62,11 +62,13 @@ class ModelServer:
 
     @property
     def port(self) -> int:
+        """The port it listens at."""
         assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
 
     @property
     def url(self) -> str:
+        """Where a client finds it, `http://127.0.0.1:PORT`."""
         return f"http://127.0.0.1:{self.port}"
 
     def release(self, name: str) -> None:
