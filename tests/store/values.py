@@ -26,6 +26,7 @@ def launch(version: int = 2) -> StoredLaunch:
         protocol_version=version,
         client_capabilities="{}",
         mcp_servers="[]",
+        instructions="Be brief.",
     )
 
 
