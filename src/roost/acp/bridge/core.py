@@ -31,7 +31,10 @@ class Pending(msgspec.Struct):
 
 
 class BridgeCore(ABC, Generic[Session]):
-    """A bridge without what it translates. `client` is north, `agent` is south."""
+    """A bridge without what it translates. `client` is north, `agent` is south.
+
+    `now`, wherever the driver gives it, is in seconds of one clock that never goes back; so is `next_deadline`.
+    """
 
     def __init__(self, limits: BridgeLimits) -> None:
         self.limits = limits
@@ -53,26 +56,32 @@ class BridgeCore(ABC, Generic[Session]):
     # ---- what a bridge makes of it
 
     @abstractmethod
-    def client_asked(self, request: Called) -> None: ...
+    def client_asked(self, request: Called) -> None:
+        """A request of the client, to be answered or failed by its token."""
 
     @abstractmethod
-    def client_told(self, notice: Notified) -> None: ...
+    def client_told(self, notice: Notified) -> None:
+        """A notification of the client."""
 
     @abstractmethod
-    def client_settled(self, outcome: Answered | Failed) -> None: ...
+    def client_settled(self, outcome: Answered | Failed) -> None:
+        """The client has answered a request of ours, or the connection has ended first."""
 
     @abstractmethod
     def client_withdrew(self, token: int) -> None:
         """The client no longer waits for an answer that is not the agent's to give."""
 
     @abstractmethod
-    def agent_asked(self, request: Called, params: Json) -> None: ...
+    def agent_asked(self, request: Called, params: Json) -> None:
+        """A request of the agent, to be answered or failed by its token."""
 
     @abstractmethod
-    def agent_told(self, notice: Notified, params: Json) -> None: ...
+    def agent_told(self, notice: Notified, params: Json) -> None:
+        """A notification of the agent."""
 
     @abstractmethod
-    def agent_withdrew(self, token: int) -> None: ...
+    def agent_withdrew(self, token: int) -> None:
+        """The agent no longer waits for the answer to its request."""
 
     def agent_settled(self, token: int | None, result: Raw | None) -> None:
         """What became of the client's request `token` at the agent has been told; None: it failed."""
@@ -117,6 +126,7 @@ class BridgeCore(ABC, Generic[Session]):
         return min((due for due, _ in self._timers.values()), default=None)
 
     def expire(self, now: float) -> None:
+        """Does what is due by `now`; early or late calls do no harm."""
         self.now = now
         for key in sorted(key for key, (due, _) in self._timers.items() if due <= now):
             timer = self._timers.pop(key, None)
@@ -135,9 +145,11 @@ class BridgeCore(ABC, Generic[Session]):
             self.client.fail(request.token, invalid_params(str(error)))
 
     def note(self, level: Literal["info", "warning"], text: str) -> None:
+        """A line for the log, see `Note`."""
         self._events.append(Note(level, text))
 
     def emit(self, event: BridgeEvent) -> None:
+        """Something for the driver."""
         self._events.append(event)
 
     def call(
@@ -167,12 +179,15 @@ class BridgeCore(ABC, Generic[Session]):
         return None if pending is None or pending.token is None else {"requestId": Raw(pending.raw_id)}
 
     def set_timer(self, session_id: str, name: str, delay: float, fire: Callable[[], None]) -> None:
+        """Calls `fire` in `delay` seconds, in place of the timer of that name."""
         self._timers[session_id, name] = (self.now + delay, fire)
 
     def drop_timer(self, session_id: str, name: str) -> None:
+        """Forgets a timer, if there is one of that name."""
         self._timers.pop((session_id, name), None)
 
     def has_timer(self, session_id: str, name: str) -> bool:
+        """Whether a timer of that name is still to fire."""
         return (session_id, name) in self._timers
 
     def release(self, session_id: str) -> None:

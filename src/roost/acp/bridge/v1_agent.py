@@ -132,6 +132,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
                 self.agent.fail(token, RpcError(INTERNAL_ERROR, "the result cannot be told"))
 
     def service_failed(self, token: int, error: RpcError) -> None:
+        """The agent gets this error. Ignored when it no longer waits."""
         if self.service_requests.ended(token, done=False):
             self.agent.fail(token, error)
 
@@ -144,13 +145,16 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         self.service_requests.writes(token, write)
 
     def terminal_created(self, session_id: str, terminal_id: str, command: str, cwd: str) -> None:
+        """A terminal of the agent is there: the client is shown it. `cwd` is absolute."""
         self._terminal(session_id, {"terminalId": terminal_id, "command": command, "cwd": cwd})
 
     def terminal_wrote(self, session_id: str, terminal_id: str, data: bytes) -> None:
+        """Output of a terminal, as it comes: bytes, cut anywhere."""
         update = {"sessionUpdate": "terminal_output_chunk", "terminalId": terminal_id}
         self._tell_own(session_id, {**update, "data": b64encode(data).decode()})
 
     def terminal_exited(self, session_id: str, terminal_id: str, exit_code: int | None, signal: str | None) -> None:
+        """A terminal's command has ended: by itself with a code, or by a signal, by name; None is not known."""
         status: Json = {}
         if exit_code is not None and exit_code >= 0:
             status["exitCode"] = exit_code
@@ -202,6 +206,7 @@ class V1AgentBridge(BridgeCore[AgentSession]):
         return session
 
     def is_open(self, session_id: str) -> bool:
+        """Whether the session can be used on this connection."""
         session = self.sessions.get(session_id)
         return session is not None and not session.closed
 
