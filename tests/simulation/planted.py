@@ -168,7 +168,6 @@ BUGS = {
         "self._decide(token, option != _REJECT)",
         "services",
     ),
-    "a yes is good after the end": Bug("sidecar/services.py", "allowed and self._over is None", "allowed", "services"),
     "what was taken back is served": Bug(
         "acp/bridge/agent_services.py",
         "        self._bridge.emit(ServiceWithdrawn(token))\n",
