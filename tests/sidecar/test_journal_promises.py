@@ -10,6 +10,7 @@ from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
     AcpErrorResponse,
     AcpPermissionCallbackResponse,
+    AcpSessionClosedResponse,
     AcpSessionEvent,
 )
 from tests.sidecar.kept_sessions import PROMPT, accepting, ask_permission, kept, updates
@@ -85,6 +86,23 @@ def test_what_an_agent_told_before_its_crash_and_waits_for_the_journal_is_told_b
     assert rig.events(me) == []
     rig.store()
     assert [type(event) for event in rig.events(me)] == [AcpSessionEvent, AcpAgentExitedEvent]
+
+
+def test_what_waits_for_the_journal_is_told_before_the_session_is_closed() -> None:
+    rig, shelf, me = kept(accepting)
+    session = rig.create(me, protocol_version=2).session_id
+    rig.request(me, session, "session/prompt", PROMPT)
+    rig.agent.update(sessionUpdate="state_update", state="running")
+    shelf.stuck = True
+    rig.agent.update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    rig.told.clear()
+    close = rig.close(me, session)
+    assert rig.told == []
+    rig.store()
+    rig.store()  # and that it is closed
+    told = [told for _, told in rig.told]
+    assert isinstance(told[0], AcpSessionEvent)
+    assert told[1:] == [(close, AcpSessionClosedResponse(session))]
 
 
 def test_a_turns_end_that_cannot_be_kept_is_told_all_the_same_and_noted() -> None:

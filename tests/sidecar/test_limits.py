@@ -24,6 +24,12 @@ def test_a_gauge_warns_once_at_80_percent_and_again_after_falling_below_half() -
     assert warned == [("sessions", 8, 10), ("sessions", 8, 10)]
 
 
+def test_a_gauge_of_what_is_not_allowed_at_all_does_not_warn_of_none() -> None:
+    warned: list[tuple[str, int, int]] = []
+    Gauge("restarts", 0, lambda *what: warned.append(what)).watch(0)
+    assert warned == []
+
+
 def test_a_gauge_admits_up_to_its_bound_and_says_what_to_raise() -> None:
     gauge = Gauge("sessions", 3, lambda *what: None)
     gauge.admit(3, "x")

@@ -151,3 +151,37 @@ def test_an_agent_that_calls_its_new_session_as_the_one_that_was_to_be_resumed_d
     rig, _, caller = kept(lambda agent, message: False)
     rig.session_id = "session-1"
     assert rig.ask(caller, resumption("session-1")) == AcpSessionResumedResponse("session-1", "fallback")
+
+
+def test_who_comes_back_while_the_agent_of_a_session_is_being_ended_waits_for_that_too() -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(caller).session_id
+    rig.agent.exits_on_eof = False
+    rig.close(caller, session)
+    rig.leave(caller)
+    again = rig.connect("me")
+    resumed = rig.send(again, resumption(session))
+    assert len(rig.spawned) == 1
+    rig.advance(0.6)
+    assert rig.reply(again, resumed) == AcpSessionResumedResponse(session, "native")
+    assert rig.agents["acp-agent-1"].exited
+
+
+def test_who_comes_back_while_a_session_of_his_is_being_woken_wakes_it_no_second_time() -> None:
+    rig, _, caller = kept(lambda agent, message: False)
+    rig.capabilities = {"loadSession": True}
+    session = rig.create(caller).session_id
+    rig.request(caller, session, "_roost/sleep")
+    rig.script = lambda agent, message: message.get("method") == "session/load"
+    rig.request(caller, session, "_x")
+    rig.agent.exits_on_eof, rig.agent.exits_on = False, frozenset((9,))
+    rig.leave(caller)
+    again = rig.connect("me")
+    asked = rig.request(again, session, "_y")
+    assert len(rig.spawned) == 2, "the one that is being woken is there still"
+    rig.script = lambda agent, message: False
+    rig.advance(2)
+    assert rig.agents["acp-agent-2"].exited
+    assert rig.rpc(again, asked)["result"] == {}
+    assert len(rig.spawned) == 3
