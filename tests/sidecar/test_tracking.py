@@ -278,3 +278,21 @@ def test_what_a_session_tells_of_itself_is_only_passed_on_where_nothing_is_kept(
     rig.agent.update(sessionUpdate="session_info_update", title="A title")
     rig.agent.update(sessionUpdate="usage_update", used=1, size=2)
     assert len(rig.notifications(caller)) == 2
+
+
+@pytest.mark.parametrize(("version", "key"), [(1, "id"), (2, "configId"), (2, "id")])
+def test_an_option_is_known_by_the_name_its_version_has_for_that(version: int, key: str) -> None:
+    """A v2 option is found by `id` as well where it has no `configId`; v1 knows `id` only."""
+    other = "configId" if version == 1 else "label"
+    options = [{key: "speed", other: "depth", "currentValue": 1}, {key: "depth", other: "speed", "currentValue": 2}]
+
+    def script(agent: Agent, message: Json) -> bool:
+        if message.get("method") == "session/new":
+            agent.result(message, {"sessionId": "s", "configOptions": options})
+        return bool(message.get("method") == "session/new")
+
+    rig = Rig(script)
+    caller = rig.connect()
+    session = rig.create(caller, protocol_version=version).session_id
+    rig.request(caller, session, "session/set_config_option", {"configId": "speed", "value": 3})
+    assert [option["currentValue"] for option in options_of(rig, caller, session)] == [3, 2]

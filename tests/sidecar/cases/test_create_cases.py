@@ -303,3 +303,21 @@ def test_case_040_capabilities_and_info_are_told_as_the_agent_wrote_them() -> No
     assert told.agent_capabilities == '{"z":12345678901234567890123}'
     bare = created(answering(initialize={"protocolVersion": 1}))
     assert (bare.agent_info, bare.agent_capabilities) == (None, None)
+
+
+def test_case_040_of_version_2_capabilities_and_info_are_told_from_where_it_has_them() -> None:
+    """Ours: INI-2. What stands where version 1 has them is not meant."""
+    told = created(
+        answering(
+            initialize={
+                "protocolVersion": 2,
+                "info": {"name": "a", "version": "1"},
+                "capabilities": {"session": {}},
+                "agentInfo": {"name": "b"},
+                "agentCapabilities": {"loadSession": True},
+            }
+        ),
+        protocol_version=2,
+    )
+    assert json.loads(told.agent_info or "") == {"name": "a", "version": "1"}
+    assert json.loads(told.agent_capabilities or "") == {"session": {}}
