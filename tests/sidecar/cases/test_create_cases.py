@@ -306,15 +306,13 @@ def test_case_040_capabilities_and_info_are_told_as_the_agent_wrote_them() -> No
 
 
 def test_case_040_of_version_2_capabilities_and_info_are_told_from_where_it_has_them() -> None:
-    """Ours: INI-2. What stands where version 1 has them is not meant."""
+    """Ours: INI-2."""
     told = created(
         answering(
             initialize={
                 "protocolVersion": 2,
                 "info": {"name": "a", "version": "1"},
                 "capabilities": {"session": {}},
-                "agentInfo": {"name": "b"},
-                "agentCapabilities": {"loadSession": True},
             }
         ),
         protocol_version=2,
