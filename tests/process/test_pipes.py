@@ -6,8 +6,6 @@ import asyncio
 import fcntl
 import math
 import os
-import socket
-from collections.abc import Callable
 
 import pytest
 
@@ -97,7 +95,7 @@ def fill(fd: int, size: int) -> None:
     assert os.write(fd, b"x" * size) == size
 
 
-async def test_a_reader_that_stands_in_line_and_is_paused_reads_nothing_until_it_is_resumed(reading):
+async def test_a_reader_that_floods_and_is_paused_reads_nothing_until_it_is_resumed(reading):
     reader, collector, _, other = reading
     fill(other, 3 * MOST_BYTES)
     await collector.until_begun()
@@ -109,7 +107,7 @@ async def test_a_reader_that_stands_in_line_and_is_paused_reads_nothing_until_it
     assert len(collector.text) == 3 * MOST_BYTES
 
 
-async def test_a_reader_that_is_closed_in_line_delivers_nothing_more(reading):
+async def test_a_reader_that_floods_and_is_closed_delivers_nothing_more(reading):
     reader, collector, _, other = reading
     fill(other, 3 * MOST_BYTES)
     await collector.until_begun()
@@ -119,7 +117,7 @@ async def test_a_reader_that_is_closed_in_line_delivers_nothing_more(reading):
     assert not collector.ended.is_set()
 
 
-async def test_a_reader_whose_line_ended_with_an_empty_pipe_hears_what_comes_later(reading):
+async def test_a_reader_that_has_emptied_its_pipe_with_a_full_read_hears_what_comes_later(reading):
     _, collector, _, other = reading
     fill(other, MOST_BYTES)
     await collector.until_begun()
@@ -165,87 +163,6 @@ async def test_a_listener_that_fails_is_read_on_for(reading):
         await collector.ended.wait()
     assert len(collector.text) == 3 * MOST_BYTES + 1
     assert len(faults) == 4
-
-
-class Flood:
-    """Pipes that are full again whenever they were read, and what is told of each read."""
-
-    def __init__(self, count: int, told: Callable[[], None]) -> None:
-        turns = ReadTurns(asyncio.get_running_loop())
-        self.reads = [0] * count
-        self._told = told
-        self._others: list[int] = []
-        self.readers: list[PipeReader] = []
-        for number in range(count):
-            fd, other = os.pipe()
-            fill(other, 2 * MOST_BYTES)
-            self._others.append(other)
-            self.readers.append(PipeReader(turns, fd, lambda piece, n=number: self._took(n, piece), lambda: None))
-
-    def _took(self, number: int, piece: bytes) -> None:
-        os.write(self._others[number], piece)
-        self.reads[number] += 1
-        self._told()
-
-    def close(self) -> None:
-        for reader in self.readers:
-            reader.close()
-        for fd in self._others:
-            os.close(fd)
-
-
-async def test_a_reader_that_is_paused_and_resumed_in_line_has_one_place_there():
-    enough = asyncio.Event()
-
-    def fidget() -> None:
-        for _ in range(3):
-            flood.readers[3].pause()
-            flood.readers[3].resume()
-        if sum(flood.reads) == 200:
-            enough.set()
-
-    flood = Flood(5, fidget)
-    try:
-        async with asyncio.timeout(15):
-            await enough.wait()
-    finally:
-        flood.close()
-    assert max(flood.reads) - min(flood.reads) <= 2  # one for the first, which was read before there was a line
-
-
-async def test_a_request_that_comes_while_pipes_flood_waits_for_one_turn_at_most(monkeypatch):
-    monkeypatch.setattr(read_turns, "TURN_SECONDS", 0.0)  # one read a turn, whatever it takes
-    loop = asyncio.get_running_loop()
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    waits: list[int] = []
-    asked_at: list[int] = []
-    enough = asyncio.Event()
-
-    def ask() -> None:
-        """In the middle of a read, which is when a request finds the daemon busy."""
-        if not asked_at and sum(flood.reads) % 3 == 0:
-            asked_at.append(sum(flood.reads))
-            theirs.send(b"?")
-
-    def answer() -> None:
-        ours.recv(1)
-        waits.append(sum(flood.reads) - asked_at.pop())
-        if len(waits) == 50:
-            enough.set()
-
-    flood = Flood(20, ask)
-    loop.add_reader(ours, answer)
-    try:
-        async with asyncio.timeout(15):
-            await enough.wait()
-    finally:
-        loop.remove_reader(ours)
-        ours.close()
-        theirs.close()
-        flood.close()
-    assert waits == [0] * 50
-    assert max(flood.reads) - min(flood.reads) <= 2  # one for the first, which was read before there was a line
 
 
 async def test_finish_takes_what_is_there_although_paused_and_although_nobody_hung_up(reading):

@@ -125,6 +125,13 @@ def test_pipes_that_share_a_turn_are_read_in_the_round_in_which_they_are_seen(mo
     assert not turns.admits()
 
 
+def test_whoever_becomes_readable_while_others_stand_in_line_stands_behind_them() -> None:
+    loop, pipes = flood(1, 0.0)
+    loop.round(pipes)
+    assert pipes[0].in_line
+    assert not pipes[0].turns.admits()  # although there is time left
+
+
 def test_a_turn_that_is_over_leaves_nothing_to_be_called() -> None:
     loop = Loop()
     turns = ReadTurns(loop)  # type: ignore[arg-type]
