@@ -1,6 +1,8 @@
 """The sidecar under load: opening sessions, many idle ones, many streaming at once, one very long turn.
 
-python -m bench sidecar
+    python -m bench sidecar
+
+On a machine that does other work too, compare a row with the bare program's beside it, and openings under `chrt -r 1`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ kernel kills the agent when the daemon's thread ends (`sandboxes/death_signal.py
 every tree when the daemon ends, and the next daemon sweeps up after both (`tokens.py`).
 
 `subprocess.Popen` starts a program without `preexec_fn` in 0.2 ms, on CPython's vfork path; asyncio's own way costs
-ten times that and, before Python 3.12, a thread for each child.
+ten times that and, before Python 3.12, a thread for each child. It returns when the program has been loaded: on a
+busy Linux that schedules sessions as groups, when the new session has had its first turn.
 """
 
 from __future__ import annotations
