@@ -14,13 +14,14 @@ import stat
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.acp.bridge.events import Note, ServiceRequest, ServiceWithdrawn
+from roost.acp.bridge.events import Note, ServiceRequest, ServiceWithdrawn, SessionClosed
 from roost.acp.bridge.mcp_events import McpRelayEvent
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.acp.bridge.v1_client import V1ClientBridge
 from roost.errors import RpcError
 from roost.rpc.messages import LIMIT_EXCEEDED, NULL_ID, error_bytes
 from roost.sdk.agent_services import ServedAgent, Services
+from roost.sdk.channel_around import ChannelAround, ChildAround
 from roost.transport.messages import MessageChannel, MessageListener
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def client_in_v2(channel: MessageChannel) -> MessageChannel:
     return BridgedChannel(channel, V1ClientBridge(which=shutil.which, read_file=_text_of), agent_is_here=True)
 
 
-class BridgedChannel:
+class BridgedChannel(ChannelAround):
     """Holds nothing back: what one side sends has gone to the other when the call returns, or is in a queue of it.
 
     `agent_is_here`: who listens here is the agent, and the client is at the other end; else the other way round.
@@ -85,14 +86,6 @@ class BridgedChannel:
         self._timer: asyncio.TimerHandle | None = None
         self._served: ServedAgent | None = None
         self._relays: ConnectedRelays | None = None
-
-    @property
-    def peer(self) -> str:
-        return self._channel.peer
-
-    @property
-    def queued(self) -> int:
-        return self._channel.queued
 
     @property
     def named_version(self) -> Any:
@@ -201,6 +194,8 @@ class BridgedChannel:
                     self._relay(event)
                 elif self._served is not None and isinstance(event, ServiceRequest | ServiceWithdrawn):
                     self._served.take(event)
+                elif self._served is not None and isinstance(event, SessionClosed):
+                    self._served.session_closed(event.session_id)
             self._gather()  # what that has brought about
         self._set_timer()
 
@@ -276,29 +271,12 @@ class BridgedChannel:
             self._served = None
 
 
-class BridgedChild(BridgedChannel):
+class BridgedChild(BridgedChannel, ChildAround):
     """One to a process, which can tell how that ended."""
 
-    @property
-    def pid(self) -> int:
-        return int(self._child.pid)
-
-    @property
-    def exit_code(self) -> int | None:
-        code: int | None = self._child.exit_code
-        return code
-
-    @property
-    def last_words(self) -> str:
-        """The end of what it said on stderr."""
-        return str(self._child.last_words)
-
-    async def wait_exited(self) -> int:
-        return int(await self._child.wait_exited())
-
-    @property
-    def _child(self) -> Any:
-        return self._channel
+    def __init__(self, child: Any, bridge: V1AgentBridge | V2AgentBridge) -> None:
+        super().__init__(child, bridge)
+        self._child = child
 
 
 def _text_of(path: str) -> str | None:

@@ -17,6 +17,7 @@ from roost.acp.dialect import V1
 from roost.errors import CodecError, RpcError
 from roost.rpc.messages import INVALID_REQUEST, LIMIT_EXCEEDED, NULL_ID, error_bytes
 from roost.rpc.peer import Called, Peer
+from roost.sdk.channel_around import ChannelAround
 from roost.sdk.handlers import undecodable
 from roost.transport.messages import MessageChannel, MessageListener
 from roost.wire.decode import decode
@@ -29,7 +30,7 @@ class RequestedVersion(msgspec.Struct):
     version: Uint16 = msgspec.field(name="protocolVersion")
 
 
-class FirstWords:
+class FirstWords(ChannelAround):
     """A channel that is listened to until `known`; then it is the channel itself, for whoever opens this one.
 
     `version` is what the client asked for; None: it has left before.
@@ -116,14 +117,6 @@ class FirstWords:
 
     # ---- as a channel
 
-    @property
-    def peer(self) -> str:
-        return self._channel.peer
-
-    @property
-    def queued(self) -> int:
-        return self._channel.queued
-
     def open(self, listener: MessageListener) -> None:
         asyncio.get_running_loop().call_soon(self._hand_over, listener)
 
@@ -141,9 +134,6 @@ class FirstWords:
         elif self._reading:  # it may have had enough of what waited
             self._channel.resume_reading()
 
-    def send(self, messages: list[bytes]) -> None:
-        self._channel.send(messages)
-
     def pause_reading(self) -> None:
         self._reading = False
         self._channel.pause_reading()
@@ -151,12 +141,6 @@ class FirstWords:
     def resume_reading(self) -> None:
         self._reading = True
         self._channel.resume_reading()
-
-    def close(self) -> None:
-        self._channel.close()
-
-    def abort(self) -> None:
-        self._channel.abort()
 
 
 def _requested(params: Raw | None) -> int:

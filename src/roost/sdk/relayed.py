@@ -15,47 +15,21 @@ from roost.acp.bridge.mcp_need import needs_relays
 from roost.acp.bridge.payload import parse_object
 from roost.errors import CodecError
 from roost.rpc.messages import peek
-from roost.transport.messages import MessageChannel, MessageListener
+from roost.sdk.channel_around import ChildAround
+from roost.transport.messages import MessageListener
 
 
-class RelayedChild:
+class RelayedChild(ChildAround):
     """As a channel it is the child's, or the bridge's in front of it; and it can tell how the process ended."""
 
     def __init__(self, child: Any) -> None:
         self._child = child
-        self._channel: MessageChannel = child
+        self._channel = child
         self._listener: MessageListener
         self._initialize: bytes | None = None
         self._is_decided = False
 
-    # ---- the process
-
-    @property
-    def pid(self) -> int:
-        return int(self._child.pid)
-
-    @property
-    def exit_code(self) -> int | None:
-        code: int | None = self._child.exit_code
-        return code
-
-    @property
-    def last_words(self) -> str:
-        """The end of what it said on stderr."""
-        return str(self._child.last_words)
-
-    async def wait_exited(self) -> int:
-        return int(await self._child.wait_exited())
-
     # ---- as a channel
-
-    @property
-    def peer(self) -> str:
-        return self._channel.peer
-
-    @property
-    def queued(self) -> int:
-        return self._channel.queued
 
     def open(self, listener: MessageListener) -> None:
         self._listener = listener
@@ -65,18 +39,6 @@ class RelayedChild:
         if self._initialize is None and messages:
             self._initialize = messages[0]  # nothing comes before it (INI-1)
         self._channel.send(messages)
-
-    def pause_reading(self) -> None:
-        self._channel.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._channel.resume_reading()
-
-    def close(self) -> None:
-        self._channel.close()
-
-    def abort(self) -> None:
-        self._channel.abort()
 
     # ---- as the child's listener
 
