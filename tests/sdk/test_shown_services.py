@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ import pytest
 from roost.acp import v2
 from roost.acp.bridge.events import ServiceRequest
 from roost.acp.bridge.v1_agent import V1AgentBridge
+from roost.errors import RpcError
 from roost.process.services import ClientServices, ServiceLimits, allow_all
 from roost.sdk.agent_services import ServedAgent
 from roost.sdk.client import Client
@@ -174,6 +176,84 @@ async def test_what_is_begun_by_nobodys_request_is_not_shown() -> None:
     agent.terminal_exited("t", 0, None)
     agent.file_writing("/f", "/f", plain=True, is_new=True, before=None)
     assert bridge.told == []
+
+
+# ---- a session's end
+
+
+async def test_commands_end_with_the_session_they_were_started_for(root: Path) -> None:
+    """On a cancel they go on, on a close they do not (4.6)."""
+    async with served(root) as (client, one):
+        two = await client.new_session(str(root))
+        ends = {}
+        for session, name in ((one, "one"), (two, "two")):
+            ends[name] = await _end_of(root / name)
+            await play(session, create(f"exec 3> {name}; echo here >&3; exec sleep 600"))
+        await one.close()
+        await bounded(ends["one"].wait())
+        assert not ends["two"].is_set()
+        (mine,), (theirs,) = one.view.terminals.values(), two.view.terminals.values()
+        assert (mine.exit_status, theirs.exit_status) == (None, None)  # nobody is told of a closed session
+        await play(two, of_terminal("kill"), of_terminal("wait_for_exit"))
+        assert theirs.exit_status is not None
+        await bounded(ends["two"].wait())
+
+
+async def _end_of(fifo: Path) -> asyncio.Event:
+    """Set when the one who has written to it is gone."""
+    os.mkfifo(fifo)
+    ended = asyncio.Event()
+    keep = os.open(fifo, os.O_RDWR)  # without a writer it would have ended already
+
+    class Reader(asyncio.Protocol):
+        def data_received(self, data: bytes) -> None:
+            os.close(keep)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            ended.set()
+
+    pipe = os.fdopen(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
+    await asyncio.get_running_loop().connect_read_pipe(Reader, pipe)
+    return ended
+
+
+class Releasing(Sharing):
+    """Notes what is released, and keeps everything else waiting."""
+
+    async def handle(self, method: str, params: object) -> Any:
+        if method == "wait":
+            return await Answering.handle(self, method, params)
+        self.asked.append((method, params))
+        if method in ("terminal/release", "terminal/close"):
+            if params == {"terminalId": "t-gone"}:
+                raise RpcError(-32602, "not found")
+            return {}
+        return await super().handle(method, params)
+
+
+async def test_what_is_asked_for_a_session_is_refused_with_its_end_and_what_it_has_is_released() -> None:
+    services, bridge = Releasing(), Bridge()
+    agent = ServedAgent(bridge, services, lambda: None)  # type: ignore[arg-type]
+    for token, (session_id, method) in enumerate((("s", "gone"), ("s", "kept"), ("s", "ended"), ("other", "else"))):
+        agent.take(ServiceRequest(token, session_id, method, {}))
+    await eventually(lambda: len(bridge.told) == 12)
+    agent.terminal_exited("t-ended", 0, None)
+    agent.take(ServiceRequest(7, "s", "terminal/release", {"terminalId": "t-kept"}))
+    await eventually(lambda: len(bridge.told) == 14)
+    del bridge.told[:], services.asked[:]
+    agent.take(ServiceRequest(8, "s", "wait", {}))
+    agent.take(ServiceRequest(9, "other", "wait", {}))
+    await eventually(lambda: len(services.asked) == 2)
+    agent.session_closed("s")
+    await bounded(services.cancelled.wait())
+    await eventually(lambda: len(services.asked) == 4)
+    assert [params for _, params in services.asked[2:]] == [{"terminalId": "t-gone"}, {"terminalId": "t-ended"}]
+    ((name, token, error),) = bridge.told
+    assert (name, token, error.code) == ("service_failed", 8, -32603)
+    agent.session_closed("s")
+    agent.session_closed("none")
+    await asyncio.sleep(0)
+    assert len(services.asked) == 4
 
 
 # ---- back-pressure

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from roost.acp.bridge.events import FileWrite, ServiceRequest, ServiceWithdrawn
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.errors import RpcError
+from roost.rpc.messages import INTERNAL_ERROR
+
+_RELEASES: Final = ("terminal/release", "terminal/close")
 
 
 class Services(Protocol):
@@ -47,19 +51,35 @@ class ServedAgent:
         self._services = services
         self._happened = happened
         self._loop = asyncio.get_running_loop()
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[int, tuple[str, asyncio.Task[None]]] = {}  # with the session of each
         self._terminals: dict[str, str] = {}  # those that run, and the session of each
+        self._unreleased: dict[str, str] = {}  # those the agent has, ended or not
         self._paused = False
         self._scheduled = False
         self._unwatch = services.watch(self, bridge.limits.diff_bytes)
 
     def take(self, event: ServiceRequest | ServiceWithdrawn) -> None:
         if isinstance(event, ServiceRequest):
-            self._tasks[event.token] = self._loop.create_task(self._serve(event))
+            self._tasks[event.token] = (event.session_id, self._loop.create_task(self._serve(event)))
             return
-        task = self._tasks.pop(event.token, None)
-        if task is not None:
-            task.cancel()
+        found = self._tasks.pop(event.token, None)
+        if found is not None:
+            found[1].cancel()
+
+    def session_closed(self, session_id: str) -> None:
+        """What was started for it ends with it, and what is asked for it is refused."""
+        for token, (owner, task) in list(self._tasks.items()):
+            if owner == session_id:
+                task.cancel()
+                self._bridge.service_failed(token, RpcError(INTERNAL_ERROR, "the session is closed"))
+        for terminal_id, owner in list(self._unreleased.items()):
+            if owner == session_id:
+                del self._unreleased[terminal_id]
+                _see_to(self._release(terminal_id))
+
+    async def _release(self, terminal_id: str) -> None:
+        with suppress(RpcError):  # it is gone already
+            await self._services.handle("terminal/release", {"terminalId": terminal_id})
 
     async def _serve(self, request: ServiceRequest) -> None:
         _served.set((self, request))
@@ -69,6 +89,8 @@ class ServedAgent:
             self._bridge.service_failed(request.token, error)
         else:
             self._bridge.service_answered(request.token, result)
+            if request.method in _RELEASES:
+                self._unreleased.pop(str(request.params.get("terminalId")), None)
         finally:
             self._tasks.pop(request.token, None)
         self._happened()
@@ -79,7 +101,7 @@ class ServedAgent:
         request = self._request()
         if request is None:  # these services serve others, too
             return
-        self._terminals[terminal_id] = request.session_id
+        self._terminals[terminal_id] = self._unreleased[terminal_id] = request.session_id
         self._bridge.terminal_created(request.session_id, terminal_id, command, cwd)
         if self._paused:
             self._services.pause_terminal(terminal_id)
@@ -133,12 +155,10 @@ class ServedAgent:
     def close(self) -> None:
         """The agent is gone."""
         self._unwatch()
-        for task in list(self._tasks.values()):
+        for _, task in list(self._tasks.values()):
             task.cancel()
         self.resume()  # what is stuck writing does not see its end
-        ending = self._loop.create_task(self._services.release_terminals())
-        _endings.add(ending)
-        ending.add_done_callback(_endings.discard)
+        _see_to(self._services.release_terminals())
 
 
 # The request that a task serves, and for whom.
@@ -146,3 +166,9 @@ _served: ContextVar[tuple[ServedAgent | None, ServiceRequest | None]] = ContextV
 
 # Held here until they are done: who closes the services waits for the same ends, and nobody else does.
 _endings: set[asyncio.Task[None]] = set()
+
+
+def _see_to(work: Coroutine[Any, Any, None]) -> None:
+    ending = asyncio.get_running_loop().create_task(work)
+    _endings.add(ending)
+    ending.add_done_callback(_endings.discard)
