@@ -10,10 +10,12 @@ import pytest
 from roost.sidecar import events
 from roost.sidecar.gen.messages import (
     AcpAgentExitedEvent,
+    AcpCloseSessionRequest,
     AcpErrorResponse,
     AcpGetSessionStateRequest,
     AcpPendingResponse,
     AcpPermissionCallbackResponse,
+    AcpRequest,
     AcpResumeSessionRequest,
     AcpSessionClosedResponse,
     AcpSessionRequest,
@@ -195,6 +197,49 @@ def test_time_passes_with_every_step() -> None:
     rig.now += 40
     assert rig.deliver(caller, ONE, line(1, protocolVersion=1)) == PENDING  # its agent is being ended
     assert rig.reply(caller, request).code == "timeout"
+
+
+def test_time_passes_with_what_is_told_too() -> None:
+    rig = EmbeddedRig(lambda agent, message: True)
+    caller = rig.connect()
+    request = rig.send(caller, create_request())
+    rig.now += 40
+    rig.feed(events.AgentWrote(ONE, line(1, protocolVersion=1)))
+    assert rig.reply(caller, request).code == "timeout"
+
+
+def test_delivering_nothing_is_no_sign_of_life() -> None:
+    rig, caller = opened()
+    first = prompt(rig, caller)
+    rig.advance(400)
+    assert rig.deliver(caller, ONE, b"") == PENDING
+    rig.advance(201)
+    assert json.loads(rig.reply(caller, first).response)["error"]["data"]["kind"] == "acp_timeout"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        AcpSessionRequest("s", "session/cancel", None),
+        AcpCloseSessionRequest("s"),
+        AcpResumeSessionRequest("s", "echo", None, "", {}),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_what_may_come_beside_a_prompt_waits_for_the_agent_that_is_being_woken_and_names_it(beside: AcpRequest) -> None:
+    rig, caller = opened("me", journal=Shelf())
+    rig.request(caller, "s", "_roost/sleep")
+    rig.script = lambda agent, message: True
+    prompt(rig, caller)
+    request = rig.send(caller, beside)
+    assert rig.answers[-1] == AcpPendingResponse(TWO)
+    assert rig.resumable.pending == 2
+    capable = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    rig.deliver(caller, TWO, line(1, **capable))
+    rig.deliver(caller, TWO, line(2))
+    if rig.reply(caller, request) is None:
+        rig.deliver(caller, TWO, line(3, stopReason="cancelled"))
+    assert rig.reply(caller, request) is not None
 
 
 def test_a_host_that_cannot_start_an_agent_says_so_afterwards() -> None:

@@ -150,11 +150,17 @@ class Engine:
         return None if session is None else session.link.launch
 
     def process_of(self, session_id: str, caller: str) -> str | None:
-        """The agent a live session runs on, or is about to."""
+        """The agent a session runs on, or is about to: after a crash, or while it is woken or resumed."""
         session = self._session_of(session_id, caller)
-        if session is None:
-            return None
-        return session.link.process if session.starting is None else session.starting.process
+        if session is not None:
+            return session.link.process if session.starting is None else session.starting.process
+        found = self._context.callers.find(caller)
+        if found is not None and session_id:
+            for connection in found.connections.values():
+                for link, asks in connection.starting.items():
+                    if asks.session_id == session_id:
+                        return link.process
+        return None
 
     # ---- callers
 
