@@ -29,7 +29,7 @@ class Asked(msgspec.Struct):
     live: bool = False  # its session runs
     place: Place | None = None  # of a session request: its session
     method: str = ""
-    bridged: bool = False  # to a kept session of an agent of v1, and nobody else ends that
+    bridged: bool = False  # to a kept session, to end it here too, and nobody else ends that
     emulated: bool = False  # and the agent cannot do it
     past: list[tuple[str, int]] | None = None  # of a replay: what the journal had when it was asked for, in order
     replayed: int = 0  # how much of that has been told

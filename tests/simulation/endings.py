@@ -41,6 +41,8 @@ class Endings:
             ability = {"session/close": "closes", "session/delete": "deletes", "auth/logout": "logs-out"}
             asked.bridged = payload.method in ability and not busy
             asked.emulated = asked.bridged and not self._world.can(session.link.process, ability[payload.method])
+        elif session is not None and kept and payload.method == "session/delete" and session.link.launch.by_state:
+            asked.bridged = not busy  # what an agent of v2 has deleted is deleted here
         if payload.method in LETTING_GO:  # whatever is answered: it may be ended while it is started again
             self.forgive(place)
         if payload.method == "session/resume" and store is not None and '"replayFrom"' in (payload.params or ""):
