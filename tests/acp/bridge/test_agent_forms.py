@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from roost.acp.bridge.events import FileWrite
+from roost.acp.bridge.payload import without_note
 from roost.acp.bridge.v1_agent import V1AgentBridge
 from roost.rpc.messages import INVALID_PARAMS, PARSE_ERROR
 from tests.acp.bridge.bridge_rig import Json
@@ -53,6 +54,19 @@ def test_the_variables_of_a_login_may_be_an_object_or_a_list(env: Any, told: Any
     assert result["authMethods"][0]["env"] == (env if told is None else told)
 
 
+@pytest.mark.parametrize(
+    ("meta", "left"),
+    [
+        ({"_bridge": {}}, {}),
+        ({"_bridge": {}, "a": 1}, {"_meta": {"a": 1}}),
+        ({"a": 1}, {"_meta": {"a": 1}}),
+        ({}, {"_meta": {}}),
+    ],
+)
+def test_what_a_bridge_notes_is_taken_away_and_nothing_else(meta: Json, left: Json) -> None:
+    assert without_note({"x": 1, "_meta": meta}) == {"x": 1, **left}
+
+
 # ---- options
 
 
@@ -85,6 +99,25 @@ def test_an_option_of_a_kind_nobody_knows_is_kept_whole() -> None:
     assert told == {"configId": "o", "name": "O", "type": "_slider", "currentValue": 5, "most": 9}
 
 
+@pytest.mark.parametrize(
+    ("config_id", "method", "params"),
+    [("mode", "session/set_mode", {"modeId": "code"}), ("model", "session/set_model", {"modelId": "code"})],
+)
+def test_of_modes_and_models_the_one_that_is_meant_is_set(config_id: str, method: str, params: Json) -> None:
+    r = AgentRig()
+    r.initialize()
+    models = {"currentModelId": "ask", "availableModels": [{"modelId": m["id"], **m} for m in MODES["availableModes"]]}
+    r.new(modes=MODES, models=models)
+    r.ask("session/set_config_option", {"sessionId": "s1", "configId": config_id, "type": "id", "value": "code"})
+    request = r.asked()
+    assert (request["method"], request["params"]) == (method, {"sessionId": "s1", **params})
+    r.reply(request["id"], {})
+    options = r.north()[0]["result"]["configOptions"]
+    assert {option["configId"]: option["currentValue"] for option in options} == {
+        name: "code" if name == config_id else "ask" for name in ("mode", "model")
+    }
+
+
 @pytest.mark.parametrize("mode", [5, None, "elsewhere"])
 def test_a_mode_that_is_none_of_the_options_changes_no_option(mode: Any) -> None:
     r = AgentRig()
@@ -95,6 +128,20 @@ def test_a_mode_that_is_none_of_the_options_changes_no_option(mode: Any) -> None
     r.update("s1", {"sessionUpdate": "current_mode_update", "currentModeId": mode})
     assert r.updates() == []
     assert r.bridge.sessions["s1"].config.full()[0]["currentValue"] == "ask"
+
+
+# ---- deleting
+
+
+@pytest.mark.parametrize("session_id", ["s1", "never seen"])
+def test_a_session_is_deleted_by_the_agent_known_here_or_not(session_id: str) -> None:
+    r = opened({"sessionCapabilities": {"delete": {}}})
+    r.ask("session/delete", {"sessionId": session_id})
+    request = r.asked()
+    assert request["params"] == {"sessionId": session_id}
+    r.reply(request["id"], {})
+    assert r.north()[0]["result"] == {}
+    assert ("s1" in r.bridge.sessions) is (session_id != "s1")
 
 
 # ---- updates

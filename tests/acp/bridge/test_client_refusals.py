@@ -83,6 +83,14 @@ def test_a_session_at_work_is_not_loaded() -> None:
     assert refusal(rig) == INVALID_REQUEST
 
 
+def test_nothing_is_asked_of_an_agent_before_initialize() -> None:
+    """INI-1"""
+    rig = ClientRig()
+    rig.ask("session/new", {"cwd": CWD, "mcpServers": []})
+    assert refusal(rig) == INVALID_REQUEST
+    assert rig.south() == []
+
+
 def test_an_initialize_in_flight_is_the_only_one() -> None:
     """INI-10"""
     rig = ClientRig()
@@ -117,6 +125,21 @@ def test_a_load_that_fails_is_forgotten_and_a_session_that_was_open_stays() -> N
         rig.refuse(rig.asked()["id"], RESOURCE_NOT_FOUND)
         assert refusal(rig) == RESOURCE_NOT_FOUND
         assert (session_id in rig.bridge.sessions) is left
+
+
+def test_a_session_that_is_loaded_again_is_told_from_the_beginning() -> None:
+    """SES-24"""
+    rig = ready()
+    call = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "T"}
+    rig.update(call)
+    rig.north()
+    for method, kind in (("session/resume", "tool_call_update"), ("session/load", "tool_call")):
+        rig.ask(method, {"sessionId": "s1", "cwd": CWD, "mcpServers": []})
+        request = rig.asked()
+        rig.update(call)
+        assert [update["sessionUpdate"] for update in rig.updates()] == [kind]
+        rig.reply(request["id"], {})
+        rig.north()
 
 
 def test_a_fork_names_the_session_it_is_of() -> None:
@@ -234,6 +257,8 @@ def test_a_question_in_a_cancelled_turn_or_a_closed_session_is_answered_at_once(
 def test_a_question_the_agent_takes_back_is_answered_here_and_taken_back_from_the_client(question: str) -> None:
     """CAN-4"""
     rig = ready()
+    rig.request(6, "_vendor/other", {})
+    other = rig.north()[-1]
     if question == "permission":
         ask_permission(rig)
     elif question == "form":
@@ -243,8 +268,6 @@ def test_a_question_the_agent_takes_back_is_answered_here_and_taken_back_from_th
     else:
         rig.request(7, "_vendor/ask", {"a": 1})
     asked = rig.north()[-1]
-    rig.request(6, "_vendor/other", {})
-    other = rig.north()[-1]
     rig.south_sends({"method": "$/cancel_request", "params": {"requestId": 7}})
     assert outcome(rig)["error"]["code"] == REQUEST_CANCELLED
     (withdrawn,) = rig.north()

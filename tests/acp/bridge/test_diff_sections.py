@@ -69,6 +69,12 @@ def test_a_file_that_is_neither_side_gives_no_texts(text: str, found: bool) -> N
     assert (rewound(diff(CHANGED, ("modify", "/c")), text) is not None) is found
 
 
+def test_hunks_that_overlap_are_no_patch() -> None:
+    twice = "@@ -1,2 +1,2 @@\n x\n-a\n+b\n"
+    overlapping = f"diff --git /c /c\n--- /c\n+++ /c\n{twice}@@ -1,2 +1,2 @@\n x\n-a\n+b\n"
+    assert rewound(diff(overlapping, ("modify", "/c")), "x\nb\n") is None
+
+
 def test_a_hunk_without_lines_is_for_an_empty_file_only() -> None:
     empty = "diff --git /c /c\n--- /c\n+++ /c\n@@ -0,0 +1 @@\n+new\n"
     assert rewound(diff(empty, ("modify", "/c")), "") is not None

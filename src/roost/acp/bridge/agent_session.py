@@ -134,7 +134,7 @@ class AgentSession:
     def _chunk(self, update: Json, kind: str) -> list[Json]:
         content = update.get("content")
         turn = self.turn
-        if kind == "user_message_chunk" and turn is not None and turn.echo and isinstance(content, dict):
+        if kind == "user_message_chunk" and turn is not None and isinstance(content, dict):
             text = as_text(content.get("text"))
             if text and turn.echo.startswith(text):
                 turn.echo = turn.echo[len(text) :]

@@ -108,11 +108,9 @@ class Turns:
         if not turn.asking and turn.ending is None:
             self._state(session, "running")
 
-    # ---- how a turn ends
+    # ---- how a turn ends: the call of one that was given up is forgotten, so what is answered is the session's turn
 
     def _answered(self, session: AgentSession, turn: Turn, result: Json) -> None:
-        if session.turn is not turn:
-            return
         self.accept(session)
         stop_reason = as_text(result.get("stopReason"), "end_turn")
         if turn.cancelled and stop_reason == "end_turn":
@@ -125,8 +123,6 @@ class Turns:
         self._end(session, turn, idle)
 
     def _failed(self, session: AgentSession, turn: Turn, error: RpcError) -> None:
-        if session.turn is not turn:
-            return
         if not turn.accepted and error.code in REFUSALS:
             self._bridge.drop_timer(session.id, _ACCEPT)
             self._bridge.drop_timer(session.id, _CANCEL)
