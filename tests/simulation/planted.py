@@ -168,6 +168,12 @@ BUGS = {
         "self._decide(token, option != _REJECT)",
         "services",
     ),
+    "a file that cannot be had is not told of": Bug(
+        "acp/bridge/v1_agent.py",
+        "        if self.service_requests.ended(token, done=False):\n            self.agent.fail(token, error)\n",
+        "        self.service_requests.ended(token, done=False)\n",
+        "services",
+    ),
     "what was taken back is served": Bug(
         "acp/bridge/agent_services.py",
         "        self._bridge.emit(ServiceWithdrawn(token))\n",
