@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.sidecar import commands, events
-from roost.sidecar.gen.messages import AcpErrorResponse, AcpListAgentsRequest
+from roost.sidecar.gen.messages import AcpAgentExitedEvent, AcpErrorResponse, AcpListAgentsRequest
 from tests.sidecar.limited import opened
 from tests.sidecar.rig import Rig, create_request
 
@@ -30,6 +30,32 @@ def test_request_and_inactivity_timeouts_are_settings() -> None:
     assert rig.rpc(caller, slow)["error"]["data"]["timeoutMs"] == 7000
     rig.advance(2)
     assert rig.rpc(caller, prompt)["error"]["data"]["timeoutMs"] == 9000
+
+
+def test_the_wait_before_a_restart_and_the_time_that_refills_the_budget_are_settings() -> None:
+    rig, caller, session = opened(restarts=2, restart_backoff=4.0, restart_refill_after=50.0)
+    rig.agent.exit(1)
+    rig.agent.exit(1)
+    rig.advance(3.9)
+    assert rig.agent.process == "acp-agent-2"
+    rig.advance(0.2)
+    assert rig.agent.process == "acp-agent-3"
+    rig.advance(50)
+    rig.agent.exit(1)
+    assert rig.agent.process == "acp-agent-4", "the first crash of a new count: no wait"
+    assert rig.state(caller, session).closed is False
+
+
+@pytest.mark.parametrize(("quiet", "restart"), [(45.8, "exhausted"), (46.0, "restarted")])
+def test_the_budget_is_full_again_after_exactly_that_time_without_a_crash(quiet: float, restart: str) -> None:
+    rig, caller, _ = opened(restarts=2, restart_backoff=4.0, restart_refill_after=50.0)
+    rig.agent.exit(1)
+    rig.agent.exit(1)
+    rig.advance(4)
+    rig.advance(quiet)
+    rig.agent.exit(1)
+    told = [event.restart for event in rig.events(caller) if isinstance(event, AcpAgentExitedEvent)]
+    assert told == ["restarted", "restarted", restart]
 
 
 def test_the_grace_after_a_failed_start_is_a_setting() -> None:
