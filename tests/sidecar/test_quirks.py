@@ -151,6 +151,35 @@ def test_the_end_of_its_input_gets_its_own_time(quirk: float | None, grace: floa
     assert rig.agent.signals == [15]
 
 
+def test_an_agent_that_keeps_late_what_was_said_is_left_alone_before_its_input_is_closed() -> None:
+    rig, caller = quirky(Quirks(settle_grace=1))
+    rig.close(caller, rig.create(caller).session_id)
+    rig.advance(0.9)
+    assert not rig.agent.input_closed
+    rig.advance(0.2)
+    assert rig.agent.input_closed
+    assert rig.agent.signals == []
+
+
+def test_an_agent_that_ends_by_itself_meanwhile_is_not_waited_for() -> None:
+    rig, caller = quirky(Quirks(settle_grace=60))
+    number = rig.close(caller, rig.create(caller).session_id)
+    rig.agent.exit(0)
+    assert not rig.agent.input_closed
+    rig.advance(0)
+    assert rig.reply(caller, number) is not None
+
+
+def test_an_agent_whose_start_failed_has_nothing_to_keep() -> None:
+    def refusing(agent: Agent, message: Json) -> bool:
+        agent.error(message, -32603, "no")
+        return True
+
+    rig, caller = quirky(Quirks(settle_grace=60), refusing)
+    rig.send(caller, create_request())
+    assert rig.agent.input_closed
+
+
 def crash(rig: Rig, caller: int) -> list[str]:
     rig.agent.exit(1)
     rig.advance(5)

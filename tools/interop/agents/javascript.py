@@ -59,7 +59,13 @@ QWEN = Agent(
     setup="`OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`, or `qwen` once by hand to sign in. "
     "Newer versions need node 22.",
     slow=2.0,
-    quirks=(Quirk("it takes seconds to start, and the memory of a browser"),),
+    quirks=(
+        Quirk("it takes seconds to start, and the memory of a browser"),
+        Quirk("it says that it can resume a session and knows no `session/resume`: it is loaded", "crash"),
+        Quirk(
+            "it keeps a turn after it has told its end: it gets a second before it is ended, else it forgets", "resume"
+        ),
+    ),
 )
 
 
