@@ -250,3 +250,32 @@ def test_a_prompt_whose_session_closes_while_it_is_kept_is_never_sent() -> None:
     rig.store()
     assert rig.reply(me, prompt) == AcpErrorResponse("invalid_state", f"unknown ACP session {session}")
     assert rig.agent.requests("session/prompt") == []
+
+
+def test_an_agent_that_dies_while_its_new_session_is_kept_has_crashed() -> None:
+    rig, shelf, me = kept()
+    rig.capabilities = {"loadSession": True}
+    shelf.stuck = True
+    asked = rig.send(me, create_request())
+    rig.agent.exit(1)
+    assert rig.reply(me, asked) is None
+    shelf.stuck = False
+    rig.store()
+    session = rig.reply(me, asked).session_id
+    (exited,) = rig.events(me)
+    assert (exited.session_id, exited.process_id, exited.restart) == (session, "acp-agent-1", "restarted")
+    assert rig.state(me, session).process_id == "acp-agent-2"
+
+
+def test_a_session_that_is_closed_while_it_is_kept_is_not_created() -> None:
+    rig, shelf, me = kept()
+    rig.session_id = "s"
+    shelf.stuck = True
+    asked = rig.send(me, create_request())
+    other = rig.connect("me")
+    close = rig.close(other, "s")
+    shelf.stuck = False
+    rig.store()
+    assert rig.reply(me, asked) == AcpErrorResponse("invalid_state", "the session was closed before it was open")
+    assert rig.agent.exited
+    assert rig.reply(other, close) == AcpSessionClosedResponse("s")
