@@ -109,10 +109,20 @@ def test_a_program_whose_path_has_spaces_is_one_word(house: House, tmp_path: Pat
     assert run(house, "mine") == "--acp\n"
 
 
-def test_a_program_that_cannot_be_run_is_told_before_it_is_installed(house: House, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "mode", "told"),
+    [
+        ("#!/bin/sh\n", 0o644, r"is not executable \(chmod \+x"),
+        ("#!/no/such/sh\n", 0o755, "needs the interpreter /no/such/sh, which does not exist"),
+    ],
+)
+def test_a_program_that_cannot_be_run_is_told_before_it_is_installed(
+    house: House, tmp_path: Path, text: str, mode: int, told: str
+) -> None:
     program = tmp_path / "some-agent"
-    program.write_text("#!/bin/sh\n")
-    with pytest.raises(CatalogueError, match=r"is not executable \(chmod \+x") as caught:
+    program.write_text(text)
+    program.chmod(mode)
+    with pytest.raises(CatalogueError, match=told) as caught:
         house.installer().install(str(program))
     assert caught.value.code == "unsuitable"
     assert not (house.root / "pkgs" / "some-agent").exists()

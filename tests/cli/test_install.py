@@ -253,6 +253,29 @@ def test_what_can_be_installed_is_listed_with_what_it_needs(npm: FakeNpm, tmp_pa
     assert [line.split()[0] for line in table[1:]] == sorted(listed)
 
 
+def test_an_archive_is_listed_by_its_url_and_what_needs_nothing_says_so(tmp_path: Path) -> None:
+    target = {"archive": "https://user:geheim@example.invalid/agent.tar.gz", "cmd": "agent"}
+    binary = {f"{system}-{machine}": target for system in ("linux", "darwin") for machine in ("x86_64", "aarch64")}
+    config = registry(tmp_path, {"id": "mine", "name": "M", "version": "1.0.0", "distribution": {"binary": binary}})
+    (line,) = (
+        line for line in roost("agents", "--available", "--config", config).stdout.splitlines() if line[:5] == "mine "
+    )
+    assert line.split() == ["mine", "1.0.0", "-", "https://example.invalid/agent.tar.gz", "-"]
+
+
+def test_what_cannot_be_run_yet_is_installed_and_says_why(tmp_path: Path, root: Path) -> None:
+    folder = agent_folder(tmp_path / "mine", program="#!/usr/bin/env node\n")
+    config = tmp_path / "mine.toml"
+    config.write_text('[runtimes]\njavascript = "/no/such/node"\n')
+    result = roost("install", str(folder), "--json", "--config", str(config))
+    assert result.exit_code == 0
+    (told,) = objects(result)
+    assert told["ready"] is False
+    assert "/no/such/node" in told["hint"]
+    assert f"roost: it cannot be run yet: {told['hint']}" in result.stderr.splitlines()
+    assert "run it with" not in result.stderr
+
+
 def test_a_configured_registry_comes_first_and_its_damage_is_told(npm: FakeNpm, tmp_path: Path) -> None:
     some = {"npx": {"package": "some-agent@1.0.0"}}
     config = registry(

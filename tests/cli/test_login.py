@@ -167,6 +167,14 @@ def test_a_login_the_agent_refuses_is_told_with_what_it_says_of_it(agent: Path) 
     )
 
 
+def test_a_refused_login_of_which_the_agent_says_nothing_is_told_alone(agent: Path) -> None:
+    answer = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32603, "message": "Not here"}}
+    script = json.dumps({"authenticate": ["raw " + json.dumps(answer)]})
+    methods = json.dumps([{"id": "web", "name": "Web"}])
+    result = roost("login", shlex.join([str(agent), "--v1", "--auth", methods, script]), "web")
+    assert "the login web of agent failed: Not here (error -32603)\n" in result.stderr
+
+
 def test_a_login_that_is_done_elsewhere_names_the_place(agent: Path, tmp_path: Path) -> None:
     known = tmp_path / "claude-code-acp"
     agent.rename(known)

@@ -12,8 +12,10 @@ from typing import Final
 
 from roost.catalogue.installed import Kind
 from roost.catalogue.source import Built
-from roost.errors import CatalogueError, ConfigError
+from roost.errors import CatalogueError, ConfigError, ProcessError
+from roost.process.base import SpawnPlan
 from roost.process.packages import parse_command_line
+from roost.process.programs import checked
 from roost.process.runtimes.sniff import FileKind, interpreter_kind
 
 # These say nothing about which agent it is.
@@ -60,8 +62,10 @@ def _program(program: str, which: Callable[[str], str | None]) -> str:
     if found is None or not os.path.isfile(found):
         where = "" if "/" in program else " on PATH"
         raise CatalogueError(f"the program {program!r} was not found{where}", "unknown")
-    if not os.access(found, os.X_OK):
-        raise CatalogueError(f"the program {found} is not executable (chmod +x would make it so)", "unsuitable")
+    try:
+        checked(SpawnPlan(argv=(os.path.abspath(found),), env={}, cwd="/"))
+    except ProcessError as error:
+        raise CatalogueError(str(error), "unsuitable") from error
     return os.path.abspath(found)
 
 
