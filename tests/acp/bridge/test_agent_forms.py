@@ -308,6 +308,21 @@ def test_a_client_that_knows_plans_gets_them_as_they_are() -> None:
     assert r.bridge.sessions["s1"].shaped(gone) == [gone]
 
 
+def test_of_a_message_told_whole_only_what_is_new_is_sent_whatever_it_is_made_of() -> None:
+    """B-23"""
+    r = ready()
+    images = [{"type": "image", "data": data, "mimeType": "image/png"} for data in ("", "aa")]
+    r.update({"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": images[0]})
+    r.north()
+    for content, told in (
+        ([images[0], text("x")], [text("x")]),
+        ([images[0], text("x"), images[1]], [images[1]]),
+        ([images[1], text("x"), images[0]], []),
+    ):
+        r.update({"sessionUpdate": "agent_message", "messageId": "m", "content": content})
+        assert [update["content"] for update in r.updates()] == told
+
+
 def test_the_prompts_of_a_replay_are_shown() -> None:
     r = ready()
     r.ask("session/load", {"sessionId": "old", "cwd": CWD, "mcpServers": []})

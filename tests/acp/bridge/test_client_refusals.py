@@ -326,6 +326,8 @@ def test_a_permission_is_about_a_tool_call_whatever_it_is_about(subject: Any, ki
     call = asked["params"]["toolCall"]
     assert announced["params"]["update"]["toolCallId"] == call["toolCallId"]
     assert (call["title"], call.get("kind")) == (title, kind)
+    named = "t" if "'t'" in repr(subject) else "_bridge_1"
+    assert call["toolCallId"] == named
     assert call["content"][-1]["content"]["text"] == "Why"
     assert rig.bridge.losses.counts["permission_text"] >= 1
 

@@ -106,6 +106,8 @@ def test_the_first_select_of_a_category_is_the_mode_and_others_are_options_only(
     assert lost(rig, "second_mode") == 1
     assert [option["id"] for option in result["configOptions"]] == ["s", "m", "n", "o"]
     assert lost(rig, "boolean_option") == 2
+    rig.ask("session/set_mode", {"sessionId": "s1", "modeId": "a"})
+    assert rig.asked()["params"]["configId"] == "m"
 
 
 @pytest.mark.parametrize(
