@@ -186,7 +186,9 @@ class Ledger:
         match command:
             case commands.Note(bug=True, text=text):
                 self.violated(text)
-            case commands.Note() | commands.Persist():
+            case commands.Note(text=text):
+                self.serving.noted(text)
+            case commands.Persist():
                 pass
             case commands.Reply(connection=number, request=request, response=response):
                 self._count(number, left=True)

@@ -42,6 +42,7 @@ class Serving:
         self._over_at: dict[str, float] = {}  # when the last one of them was over
         self._used: set[str] = set()
         self._ended: set[str] = set()
+        self.given_up: set[str] = set()  # processes whose terminals were not waited for any longer
         self._ended_places: set[tuple[str, commands.ServicePlace]] = set()
 
     # ---- who says yes
@@ -145,6 +146,17 @@ class Serving:
             case events.ServicesEnded(process=process):
                 self.require_nothing_runs(process)
 
+    def noted(self, text: str) -> None:
+        """A line of the log: what survives SIGKILL is given up, and nothing else."""
+        process, _, what = text.partition(": ")
+        if what.startswith("its terminals have not ended"):
+            self.given_up.add(process)
+            terminals = [
+                each for host in self._world.hosts if host.process == process for each in host.terminals.values()
+            ]
+            hurried = self._world.limits.reap_timeout == 0
+            self._ledger.require(hurried or any(each.undead for each in terminals), f"{text}, and they do end")
+
     def forgotten(self, process: str) -> None:
         """The engine is done with an agent."""
         self._ledger.require(
@@ -178,7 +190,8 @@ def check(world: World) -> None:
     for name, places in world.services._places.items():
         link = links.get(name)
         if link is None:
-            ledger.violated(f"{name} is forgotten, and has services")
+            if name not in ledger.serving.given_up:
+                ledger.violated(f"{name} is forgotten, and has services")
             continue
         if link.v1 is None or link.ending is not None or link.gone:
             continue

@@ -8,6 +8,7 @@ import pytest
 
 from roost.sidecar import commands
 from roost.sidecar.gen.messages import AcpErrorResponse, AcpSessionEvent, decode_acp_event
+from roost.sidecar.mcp_relay import CutRelay, TellRelay
 from tests.simulation.accounts import Violation
 from tests.simulation.world import WatchedEngine, run
 
@@ -169,6 +170,40 @@ MEDDLERS: dict[str, Callable[[], Meddler]] = {
     "a command names nobody": lambda: _blame_somebody,
     "the engine notes a bug of its own": lambda: _admit_a_bug,
 }
+
+
+def _allow_everything(emitted: Commands) -> Commands:
+    return [
+        commands.DecideService(command.process, command.token, True)
+        if isinstance(command, commands.DecideService)
+        else command
+        for command in emitted
+    ]
+
+
+# Of what agents ask of their client: files, terminals, MCP servers of callers.
+SERVICE_MEDDLERS: dict[str, Callable[[], Meddler]] = {
+    "every wish is granted": lambda: _allow_everything,
+    "a wish is not decided": lambda: _dropping(commands.DecideService, 2),
+    "a wish is decided twice": lambda: _repeating(commands.DecideService, 1),
+    "what an agent asks is not served": lambda: _dropping(commands.ServeAgent, 5),
+    "what an agent asks is served twice": lambda: _repeating(commands.ServeAgent),
+    "what an agent has started is never ended": lambda: _dropping(commands.EndServices),
+    "a program is not told": lambda: _dropping(TellRelay, 3),
+    "a program is told twice": lambda: _repeating(TellRelay),
+    "a program is not let go": lambda: _dropping(CutRelay),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SERVICE_MEDDLERS))
+def test_an_engine_that_breaks_a_rule_of_its_services_is_caught(name: str) -> None:
+    for seed in range(PATIENCE):
+        try:
+            run(seed, engine=_meddled(SERVICE_MEDDLERS[name]()), about="services")
+        except Violation as violation:
+            print(f"seed {seed}: {violation}")
+            return
+    pytest.fail(f"{PATIENCE} schedules and nobody noticed")
 
 
 @pytest.mark.parametrize("name", sorted(MEDDLERS))
