@@ -185,3 +185,22 @@ def test_who_comes_back_while_a_session_of_his_is_being_woken_wakes_it_no_second
     assert rig.agents["acp-agent-2"].exited
     assert rig.rpc(again, asked)["result"] == {}
     assert len(rig.spawned) == 3
+
+
+@pytest.mark.parametrize("load", ["works", "fails"])
+def test_of_several_who_resume_one_session_at_once_each_next_one_waits_for_the_one_before(load: str) -> None:
+    rig = Rig(lambda agent, message: message.get("method") == "session/load")
+    rig.capabilities = {"loadSession": True}
+    caller = rig.connect()
+    resumed = [rig.send(caller, resumption("old")) for _ in range(3)]
+    assert len(rig.spawned) == 1
+    if load == "works":
+        rig.agent.answer(rig.agent.requests("session/load")[0])
+        assert [rig.reply(caller, one) for one in resumed] == [AcpSessionResumedResponse("old", "native")] * 3
+        assert len(rig.spawned) == 1
+    else:
+        for number, one in enumerate(resumed, 1):
+            assert len(rig.spawned) == number
+            rig.agent.error(rig.agent.requests("session/load")[0], -32603, "no")
+            assert rig.reply(caller, one) == AcpErrorResponse("invalid_state", "ACP session/load failed: no")
+        rig.assert_nothing_left()

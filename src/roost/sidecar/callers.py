@@ -31,6 +31,7 @@ class Caller:
         self.opening = 0
         self.waking: dict[str, Wait] = {}  # kept sessions that are being woken, closed or deleted at rest, by id
         self.ending: dict[str, Wait] = {}  # sessions whose agents are being ended, by id
+        self.resuming: dict[str, Wait] = {}  # sessions that are being resumed, by id
         self.session_count = Gauge("sessions_per_caller", context.limits.sessions_per_caller, context.warn)
 
 

@@ -39,7 +39,8 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
     """A session of the caller's that is live is joined; a foreign one is treated like a missing one."""
     caller = connection.caller
     yield from quiet(context, connection, request.session_id)
-    while (over := caller.ending.get(request.session_id)) is not None:  # two agents would have one session
+    # Else two agents would have one session.
+    while (over := caller.ending.get(request.session_id) or caller.resuming.get(request.session_id)) is not None:
         yield over
         yield from quiet(context, connection, request.session_id)
     live = caller.sessions.get(request.session_id)
@@ -84,7 +85,12 @@ def resume_session(context: Context, connection: Connection, request: AcpResumeS
         return Outcome(response, then)
 
     opening = open_session(context, connection, request.session_id, launched(), opened)
-    return (yield from alone(context, connection, request.session_id, opening))
+    over = caller.resuming[request.session_id] = context.stage.wait()
+    try:
+        return (yield from alone(context, connection, request.session_id, opening))
+    finally:
+        del caller.resuming[request.session_id]
+        over.resolve()
 
 
 def resume_launch(
