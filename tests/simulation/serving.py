@@ -147,15 +147,10 @@ class Serving:
                 self.require_nothing_runs(process)
 
     def noted(self, text: str) -> None:
-        """A line of the log: what survives SIGKILL is given up, and nothing else."""
+        """A line of the log: what survives SIGKILL is given up, and so may be what a machine that slept is ending."""
         process, _, what = text.partition(": ")
         if what.startswith("its terminals have not ended"):
             self.given_up.add(process)
-            terminals = [
-                each for host in self._world.hosts if host.process == process for each in host.terminals.values()
-            ]
-            hurried = self._world.limits.reap_timeout == 0
-            self._ledger.require(hurried or any(each.undead for each in terminals), f"{text}, and they do end")
 
     def forgotten(self, process: str) -> None:
         """The engine is done with an agent."""
