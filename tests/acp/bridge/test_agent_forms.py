@@ -331,3 +331,34 @@ def test_the_prompts_of_a_replay_are_shown() -> None:
     assert [update["content"] for update in r.updates()] == [text("hello")]
     r.reply(request["id"], {})
     assert tags(r.updates()) == []
+
+
+# ---- one session and another
+
+
+@pytest.mark.parametrize("end", ["cancel", "close"])
+def test_the_end_of_ones_work_leaves_the_questions_of_another_session(end: str) -> None:
+    r = opened()
+    r.new("s2")
+    options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
+    for id, session_id in ((1, "s1"), (2, "s2")):
+        r.running(session_id=session_id)
+        r.request(id, "session/request_permission", {"sessionId": session_id, "toolCall": {}, "options": options})
+        asked = r.north()[-1]
+    r.south()
+    if end == "cancel":
+        r.tell("session/cancel", {"sessionId": "s1"})
+    else:
+        r.ask("session/close", {"sessionId": "s1"})
+    assert [message["id"] for message in r.south() if "result" in message] == [1]
+    r.north()
+    r.answer(asked["id"], {"outcome": {"outcome": "selected", "optionId": "y"}})
+    (answer,) = [message for message in r.south() if "result" in message]
+    assert (answer["id"], answer["result"]["outcome"]["optionId"]) == (2, "y")
+
+
+def test_what_is_told_of_a_session_nobody_opened_is_dropped_and_counted() -> None:
+    r = ready()
+    r.update({"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("x"), "x": 1}, "other")
+    assert r.north() == []
+    assert r.bridge.losses.counts["early_update"] == 1
