@@ -121,7 +121,7 @@ def program(request: pytest.FixtureRequest) -> list[str]:
             pytest.skip("npm has that node for Linux on x86_64 only")
         installed(NODE_22)
         node = str(NODE_22.program("bin/node"))
-    installed(acpx)
+    installed(acpx, own_node=acpx == ACPX_NEWEST)
     return [node, str(acpx.program("dist/cli.js"))]
 
 

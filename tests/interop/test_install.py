@@ -236,6 +236,18 @@ def test_a_node_that_is_too_old_is_said(
     assert pin.lacking == lacking
 
 
+def test_what_brings_a_node_of_its_own_does_not_lack_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the newest acpx would be skipped wherever it is wanted."""
+    monkeypatch.setattr(pins, "node_major", lambda: 20)
+    pin = Npm("x", "1")
+    (pin.modules / "x").mkdir(parents=True)
+    (pin.modules / "x" / "package.json").write_text('{"engines": {"node": ">=22"}}')
+    installed(pin, own_node=True)
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="node 22"):
+        installed(pin)
+
+
 @pytest.mark.parametrize(("ci", "outcome"), [("", pytest.skip.Exception), ("true", pytest.fail.Exception)])
 def test_what_is_not_there_is_skipped_here_and_fails_in_ci(
     monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
