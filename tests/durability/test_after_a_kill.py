@@ -128,7 +128,8 @@ async def test_a_session_its_agent_forgot_wakes_with_its_past_in_a_file(house: H
         daemon.strike()
         await daemon.died()
     async with house.daemon() as daemon, daemon.host() as host:
-        await ask(host, session_id, "session/prompt", **prompt("say 2"))
+        # The turn's end is durable when it is told, and with it what was before.
+        assert await host.known_session(session_id, 2).prompt("say 2") is not None
         await daemon.kill()
     sent = house.heard("session/prompt")[-1]["params"]
     assert sent["sessionId"] != session_id
