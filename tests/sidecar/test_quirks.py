@@ -152,7 +152,7 @@ def test_the_end_of_its_input_gets_its_own_time(quirk: float | None, grace: floa
 
 
 def test_an_agent_that_keeps_late_what_was_said_is_left_alone_before_its_input_is_closed() -> None:
-    rig, caller = quirky(Quirks(settle_grace=1))
+    rig, caller = quirky(Quirks(save_grace=1))
     rig.close(caller, rig.create(caller).session_id)
     rig.advance(0.9)
     assert not rig.agent.input_closed
@@ -162,7 +162,7 @@ def test_an_agent_that_keeps_late_what_was_said_is_left_alone_before_its_input_i
 
 
 def test_an_agent_that_ends_by_itself_meanwhile_is_not_waited_for() -> None:
-    rig, caller = quirky(Quirks(settle_grace=60))
+    rig, caller = quirky(Quirks(save_grace=60))
     number = rig.close(caller, rig.create(caller).session_id)
     rig.agent.exit(0)
     assert not rig.agent.input_closed
@@ -175,7 +175,7 @@ def test_an_agent_whose_start_failed_has_nothing_to_keep() -> None:
         agent.error(message, -32603, "no")
         return True
 
-    rig, caller = quirky(Quirks(settle_grace=60), refusing)
+    rig, caller = quirky(Quirks(save_grace=60), refusing)
     rig.send(caller, create_request())
     assert rig.agent.input_closed
 

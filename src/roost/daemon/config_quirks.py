@@ -26,7 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "authenticate": "a table of logins, each with a list of variables",
     "speaks": "1 or 2",
     "initialize_timeout": "a number",
-    "settle_grace": "a number",
+    "save_grace": "a number",
     "input_close_grace": "a number",
     "resume": '"native" or "transcript"',
     "missing_file": '"error" or "empty"',

@@ -28,8 +28,8 @@ def end_agent(context: Context, link: Link, *, failed: bool = False) -> Conversa
     link.ending = context.stage.wait()
     link.brake.doom()
     limits, services_over = context.limits, link.end_services()
-    if not link.gone and not failed and link.quirks.settle_grace:
-        yield from _gone(context, link, link.quirks.settle_grace)
+    if not link.gone and not failed and link.quirks.save_grace:
+        yield from _gone(context, link, link.quirks.save_grace)
     if not link.gone:
         context.emit(CloseAgentInput(link.process))
         if not failed:
