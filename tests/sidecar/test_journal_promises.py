@@ -279,3 +279,24 @@ def test_a_session_that_is_closed_while_it_is_kept_is_not_created() -> None:
     assert rig.reply(me, asked) == AcpErrorResponse("invalid_state", "the session was closed before it was open")
     assert rig.agent.exited
     assert rig.reply(other, close) == AcpSessionClosedResponse("s")
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_session_whose_creator_leaves_while_it_is_kept_is_its_callers_like_any_other(joined: bool) -> None:
+    rig, shelf, me = kept(accepting)
+    rig.session_id = "s"
+    shelf.stuck = True
+    rig.send(me, create_request(protocol_version=2))
+    other = rig.connect("me")
+    prompt = rig.request(other, "s", "session/prompt", PROMPT) if joined else None
+    rig.leave(me)
+    rig.agent.update(sessionUpdate="usage_update", used=1, size=2)
+    shelf.stuck = False
+    rig.store()
+    assert rig.agent is rig.agents["acp-agent-1"]
+    assert not rig.agent.exited
+    assert rig.state(other, "s").process_id == "acp-agent-1"
+    assert "update" in shelf.kinds("s")
+    if prompt is not None:
+        assert rig.rpc(other, prompt)["result"] == {}
+        assert updates(rig, other) == ["usage_update"]

@@ -177,8 +177,7 @@ class Engine:
             ask.owner.drop_connection(connection.number)
         self._context.callers.left(event.connection)
         for link, asks in list(connection.starting.items()):  # nobody would know the session
-            if connection in asks.audience:  # else it has left the session, which only waits for the journal
-                asks.audience.remove(connection)
+            asks.audience.remove(connection)
             self._stage.start(end_agent(self._context, link, failed=True))
         if not connection.caller.named:
             for session in list(connection.caller.sessions.values()):

@@ -167,6 +167,7 @@ def adopt(
     session = Session(context, session_id, connection.caller, link, bootstrap.asks, facts)
     session.goes_by(live_id or session_id)
     link.sink = session
+    connection.starting.pop(link, None)  # from now on it is the session's agent, whoever leaves
     for hearer in session.audience:
         hearer.hears[session] = None
         if hearer.blocked:
