@@ -16,11 +16,14 @@ import pytest
 
 from roost.acp.fold import fold
 from roost.acp.view import SessionView
+from roost.errors import StoreError
 from roost.sidecar.journal import Append, Entry, Kind
+from roost.store.base import StoreLimits
 from roost.store.sqlite import SqliteStore
 from tests.acp.views import plain_view, update_of
+from tests.store import values
 from tests.store.programs.journalist import PLACES, planned
-from tests.store.values import PATIENCE, history, numbers
+from tests.store.values import PATIENCE, durable, history, numbers, opened
 
 ROOT = Path(__file__).parents[2]
 # `make soak` asks for more.
@@ -139,3 +142,52 @@ def test_a_writer_nobody_kills_leaves_everything(tmp_path: Path) -> None:
     assert status == 0
     assert told[-1] == "closed"
     asyncio.run(check(path, told))
+
+
+def log_frames(log: bytes) -> list[tuple[int, int]]:
+    """Number of the page and where it begins, of each frame of a log: https://www.sqlite.org/fileformat.html#walformat"""
+    page_size = int.from_bytes(log[8:12], "big")
+    starts = range(32, len(log) - page_size - 23, 24 + page_size)
+    return [(int.from_bytes(log[start : start + 4], "big"), start + 24) for start in starts]
+
+
+async def killed_in_a_checkpoint(folder: Path, copied: int) -> Path:
+    """A journal that was killed while its log was worked in: so many pages of it, in their order, are in the file."""
+    path = folder / "journal.db"
+    store = SqliteStore(folder / "running.db", limits=StoreLimits(idle_grace=1_000.0, checkpoint_bytes=1_000_000_000))
+    await store.open()
+    await durable(store, opened(), *(values.entry(number, body={"x": "y" * 500}) for number in range(1, 2_001)))
+    data, log = bytearray((folder / "running.db").read_bytes()), (folder / "running.db-wal").read_bytes()
+    await store.close()
+    page_size = int.from_bytes(log[8:12], "big")
+    for number, start in sorted(dict(log_frames(log)).items())[:copied]:
+        data.extend(bytes(max(0, (number - 1) * page_size - len(data))))
+        data[(number - 1) * page_size : number * page_size] = log[start : start + page_size]
+    assert len(data) < int.from_bytes(data[28:32], "big") * page_size  # the head tells of pages that are not there yet
+    path.write_bytes(data)
+    (folder / "journal.db-wal").write_bytes(log)
+    return path
+
+
+@pytest.mark.parametrize("copied", [1, 2, 50])
+async def test_a_journal_that_was_killed_in_a_checkpoint_is_whole(tmp_path: Path, copied: int) -> None:
+    store = SqliteStore(await killed_in_a_checkpoint(tmp_path, copied))
+    await store.open()
+    assert await numbers(store) == list(range(1, 2_001))
+    await store.close()
+
+
+@pytest.mark.parametrize("harm", ["no log", "a log of before", "half a log"])
+async def test_a_journal_that_lacks_what_its_log_had_is_damaged(tmp_path: Path, harm: str) -> None:
+    path = await killed_in_a_checkpoint(tmp_path, 50)
+    log = tmp_path / "journal.db-wal"
+    data = log.read_bytes()
+    if harm == "no log":
+        log.unlink()
+    elif harm == "a log of before":
+        log.write_bytes(data[:16] + bytes(8) + data[24:])  # other salts: its frames count no more
+    else:
+        log.write_bytes(data[: len(data) // 2])
+    with pytest.raises(StoreError, match="is damaged") as caught:
+        await SqliteStore(path).open()
+    assert caught.value.code == "damaged"

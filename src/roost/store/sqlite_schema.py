@@ -139,7 +139,6 @@ def _migrate(db: sqlite3.Connection) -> None:
 
 def _is_there(path: Path) -> bool:
     """Whether there is a file to be opened. An empty one is as good as none."""
-    log = Path(f"{path}-wal")
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -148,12 +147,18 @@ def _is_there(path: Path) -> bool:
         raise StoreError(f"{path} is no file; choose another path for the journal", "foreign")
     if found is not None and found.st_size > 0:
         return True
-    if log.exists() and log.stat().st_size > 0:
+    if _has_log(path):
         # SQLite would work somebody's log into a file it does not belong to.
         raise StoreError(
-            f"{path} is missing, but its log {log.name} is there: put the file back, or move that away too", "damaged"
+            f"{path} is missing, but its log {path.name}-wal is there: put the file back, or move that away too",
+            "damaged",
         )
     return False
+
+
+def _has_log(path: Path) -> bool:
+    log = Path(f"{path}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _create(path: Path) -> None:
@@ -193,7 +198,9 @@ def _inspect(path: Path, busy_timeout: float, *, check: bool) -> None:
     page_size = 65536 if page_size == 1 else page_size
     pages = int.from_bytes(head[28:32], "big")
     if head[24:28] == head[92:96] and size < pages * page_size:
-        raise damaged(path, f"{size} bytes instead of {pages * page_size}")
+        if not _has_log(path):
+            raise damaged(path, f"{size} bytes instead of {pages * page_size}")
+        check = True  # a checkpoint writes the head first: one that was cut short left the rest in the log
     with contextlib.closing(connect(path, "ro", busy_timeout)) as db:
         [application] = db.execute("PRAGMA application_id").fetchone()
         [version] = db.execute("PRAGMA user_version").fetchone()
